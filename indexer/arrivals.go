@@ -13,8 +13,8 @@ import (
 )
 
 // A signal arrives when Atlas first has it (docs/data.md, "Arrival of signals"). A load
-// takes the arrivals of the signals that are served, which it reads beside its own in the
-// order of ids. The others arrive with the load.
+// takes over the arrivals of served signals, which it reads in the order of ids along with
+// its own. All other signals arrive with the load.
 
 // beginArrivals decides when the new signals arrive.
 func (l *load) beginArrivals(ctx context.Context) (err error) {
@@ -49,15 +49,16 @@ func (l *load) servedSignals(ctx context.Context) (string, error) {
 	return "", err
 }
 
-// arrivals are when signals arrived, in the order of their ids.
+// arrivals are the arrival times of signals, read in the order of their ids.
 type arrivals struct {
-	fresh  int64               // of those that are not served
-	served *generation.Records // nil: none are
+	fresh  int64               // for signals that are not served
+	served *generation.Records // nil: none are served
 	next   generation.Record
 	more   bool
 }
 
-// arrivals starts to read the arrivals of a dataset after an id (nil: all). stop ends it.
+// arrivals starts to read the arrivals of a dataset after an id (nil: all). stop ends the
+// reading.
 func (l *load) arrivals(ctx context.Context, d catalog.Dataset, after []byte) (a *arrivals, stop func()) {
 	if d != catalog.Signals || l.state.Arrival == 0 {
 		return nil, func() {}
@@ -74,8 +75,8 @@ func (l *load) arrivals(ctx context.Context, d catalog.Dataset, after []byte) (a
 	return a, stop
 }
 
-// of returns when the record arrived, 0 if a version of Atlas had it that kept no
-// arrivals. Ids must come in their order.
+// of returns when the record arrived, 0 if the version of Atlas that first had it stored no
+// arrivals. Call it with ids in ascending order.
 func (a *arrivals) of(id []byte) int64 {
 	if a == nil {
 		return 0

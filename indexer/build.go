@@ -11,10 +11,10 @@ import (
 	"atlas/search/document"
 )
 
-// build sends the documents of a dataset to the pipeline and collects the dataset's
-// own links to its parents, starting at the last checkpoint. The links of its
-// children must be complete. When it returns, its own links are complete, and the
-// last documents may still be in flight.
+// build sends the documents of a dataset to the pipeline and collects the links from the
+// dataset to its parents, starting at the last checkpoint. The links from its children must
+// be complete. When it returns, its own links are complete, and the last documents may
+// still be in flight.
 func (l *load) build(ctx context.Context, d catalog.Dataset, sorted map[catalog.Dataset]*extsort.Sorter, p *pipeline) error {
 	records, state := sorted[d], l.state.Datasets[d]
 	if state.Indexed {
@@ -58,8 +58,8 @@ func (l *load) build(ctx context.Context, d catalog.Dataset, sorted map[catalog.
 	return l.joinAndBuild(ctx, d, entries, unmerged, streams, firms, after, p)
 }
 
-// joinAndBuild runs one goroutine that joins records with their children, and
-// Workers that build documents and links.
+// joinAndBuild runs one goroutine that joins records with their children, and Workers
+// goroutines that build documents and links.
 func (l *load) joinAndBuild(
 	ctx context.Context, d catalog.Dataset, entries, unmerged *extsort.Iterator, streams []*linkStream, firms *linkStream,
 	after []byte, p *pipeline,
@@ -93,8 +93,8 @@ func (l *load) compactRecords(ctx context.Context, d catalog.Dataset, records *e
 	return l.compact(ctx, records, p, func() { l.state.Datasets[d].Runs = records.Runs() })
 }
 
-// compact merges files until they can be read at once. takeOver stores the merged
-// files in the state.
+// compact merges files until they can all be read at once. takeOver stores the merged files
+// in the state.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
 		return p.commitAndWait(ctx, func(context.Context) error {
@@ -130,8 +130,8 @@ func (l *load) parentLinks(d catalog.Dataset) map[catalog.Relation]*extsort.Sort
 	return up
 }
 
-// checkWritten fails if Elasticsearch refused every document of a dataset: then the
-// cause is not in single records.
+// checkWritten fails if Elasticsearch refused every document of a dataset: then single
+// records are not the cause.
 func (l *load) checkWritten(d catalog.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {
@@ -153,7 +153,7 @@ type builder struct {
 	up          []linkWriter
 	pipeline    *pipeline
 	current     *request
-	digests     *extsort.Sorter // nil: they are not kept
+	digests     *extsort.Sorter // nil: they are not stored
 	digested    *extsort.Writer
 	key, linked []byte
 }
@@ -236,7 +236,7 @@ func (b *builder) build(c *chunk, it item) error {
 		record.Firms = append(record.Firms, string(c.bytes[name.start:name.end]))
 	}
 	b.children.set(c, it)
-	// The nested object of a link holds values that building the document derives.
+	// The nested object in a parent holds values that building the document derives.
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)

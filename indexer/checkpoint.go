@@ -11,28 +11,27 @@ import (
 	"atlas/search/catalog"
 )
 
-// state is the progress of a load. It is the content of a checkpoint and the source
-// of the report. It changes at checkpoints only. The process that resumes the load
-// repeats and counts what followed the last checkpoint.
+// state is the progress of a load: the content of a checkpoint and the source of the
+// report. It changes only at checkpoints. A process that resumes the load repeats and
+// counts everything after the last checkpoint.
 type state struct {
 	// Resumed counts the processes that resumed the load.
 	Resumed int `json:"resumed"`
 	// Seconds is the time spent by all of them.
 	Seconds  float64                           `json:"seconds"`
 	Datasets map[catalog.Dataset]*datasetState `json:"datasets"`
-	// Links are the files of links by relation, and those of the digests of documents by
-	// dataset. Links are removed when their parents
-	// are indexed.
+	// Links are the files of links by relation, and of the digests of documents by dataset.
+	// Links are removed when their parents are indexed.
 	Links map[string][]extsort.Run `json:"links"`
-	// Created means that the new indices exist, with all documents that the datasets
-	// count.
+	// Created means that the new indices exist, with all documents that the datasets count.
 	Created bool `json:"created"`
-	// Arrival is when the new signals arrive, in milliseconds since 1970: those that the
-	// index ArrivedIn does not have. The others arrived when it says. "" is no index.
+	// Arrival is when the new signals arrive, in milliseconds since 1970. New signals are
+	// those that the index ArrivedIn lacks; for the others, it has the arrival. "" is no
+	// index.
 	Arrival   int64  `json:"arrival"`
 	ArrivedIn string `json:"arrived_in"`
-	// Suppressions is the place in the list of suppressions (erasure.Set.Through) up to
-	// which lines were left out, SuppressionsKnown that it was read.
+	// Suppressions is the position in the list of suppressions (erasure.Set.Through) up to
+	// which lines were left out; SuppressionsKnown means that the list was read.
 	Suppressions      int64 `json:"suppressions"`
 	SuppressionsKnown bool  `json:"suppressions_known"`
 	// Previous are the indices that were served just before the switch.
@@ -41,29 +40,28 @@ type state struct {
 	// DeadLetterBytesRead is its length when all lines had been read.
 	DeadLetterBytes     int64 `json:"letters"`
 	DeadLetterBytesRead int64 `json:"letters_read"`
-	// Bad and Refused are the problems of lines and of documents that a report
-	// lists.
+	// Bad and Refused are the problems of lines and of documents that a report lists.
 	Bad     []Problem `json:"bad,omitempty"`
 	Refused []Problem `json:"refused,omitempty"`
 }
 
 type datasetState struct {
 	counters
-	// Read means that all lines are read and sorted. Before that, Offset and Line
-	// say how many are.
+	// Read means that all lines are read and sorted. Before that, Offset and Line are the
+	// position in the file.
 	Read   bool  `json:"read"`
 	Offset int64 `json:"offset"`
 	Line   int64 `json:"line"`
-	// Runs are the files of sorted records. They are kept until the switch, so that
-	// lost indices can be filled again.
+	// Runs are the files of sorted records. They exist until the switch, so that lost
+	// indices can be filled a second time.
 	Runs []extsort.Run `json:"runs,omitempty"`
-	// MergeLines are lines that say that a record became another. Resolved means that
-	// Unmerged has the files of those that cannot be applied.
+	// MergeLines counts the lines that merge records. Resolved means that Unmerged has the
+	// files of the merges that cannot be applied.
 	MergeLines int64         `json:"merge_lines"`
 	Resolved   bool          `json:"resolved"`
 	Unmerged   []extsort.Run `json:"unmerged,omitempty"`
-	// Indexed means that all documents are acknowledged. Before that, those up to
-	// and including the id After are; "" means none.
+	// Indexed means that all documents are acknowledged. Before that, those up to and
+	// including the id After are; "" means none.
 	Indexed bool   `json:"indexed"`
 	After   string `json:"after"`
 }
@@ -74,7 +72,7 @@ type counters struct {
 	Replaced  int64 `json:"replaced"`
 	Merged    int64 `json:"merged"`
 	BadMerges int64 `json:"bad_merges"`
-	// Suppressed are records that are suppressed, SuppressedLines lines of such that are no
+	// Suppressed counts suppressed records, SuppressedLines suppressed lines that are not
 	// records.
 	Suppressed      int64   `json:"suppressed"`
 	SuppressedLines int64   `json:"suppressed_lines"`

@@ -15,12 +15,12 @@ import (
 // Problem is one reason why a line or a document was left out.
 type Problem = journal.Problem
 
-// deadLetters collects what a load leaves out: everything in a file, and the first
+// deadLetters collects the dead letters of a load: all of them in a file, and the first
 // problems for the report. It is safe for concurrent use.
 type deadLetters struct {
 	path  string
 	file  *journal.DeadLetters // nil: none is written
-	count func()               // called for each
+	count func()               // called for each dead letter
 
 	mu             sync.Mutex
 	lines, refused []Problem
@@ -40,8 +40,8 @@ func checkDeadLettersPath(path string, inputs []input) error {
 	return nil
 }
 
-// openDeadLetters opens the file and continues it after the length in the state. ""
-// writes no file.
+// openDeadLetters opens the file and continues it after the length in the state. "" writes
+// no file.
 func openDeadLetters(path string, s *state, count func()) (*deadLetters, error) {
 	l := &deadLetters{path: path, lines: s.Bad, refused: s.Refused, count: count}
 	if path == "" {
@@ -62,8 +62,8 @@ func (l *deadLetters) failed(err error, code fault.Code) error {
 	return fault.Wrap(err, code, "the dead letters cannot be written to %s", l.path)
 }
 
-// add takes a line that is not a record. raw is nil when it could not be read. The
-// next sync returns an error of writing.
+// add adds a line that is not a record. raw is nil when it could not be read. Write errors
+// are returned by the next sync.
 func (l *deadLetters) add(d catalog.Dataset, file string, line int64, problems []document.Problem, raw []byte) {
 	letter := journal.NewDeadLetter(d, file, line, problems, raw)
 	l.mu.Lock()
@@ -103,7 +103,7 @@ func (l *deadLetters) dropRefused(size int64) error {
 	return l.failed(l.file.Truncate(size), fault.Internal)
 }
 
-// problems lists what a report shows. If not all fit, refused documents come before
+// problems lists the problems for a report. If not all fit, refused documents come before
 // bad lines: they are few, and the input does not show them.
 func (l *deadLetters) problems() []Problem {
 	bad, refused := l.known()
@@ -114,10 +114,10 @@ func (l *deadLetters) problems() []Problem {
 
 func (l *deadLetters) close() error { return l.failed(l.file.Close(), fault.Internal) }
 
-// refusals are the documents of a range that Elasticsearch refused. They have a
-// file of their own until the range is complete: two ranges of a dataset can be in
-// progress at once, and it must be possible to truncate the file of dead letters to
-// its length at a checkpoint.
+// refusals are the documents of a range that Elasticsearch refused. They have a file of
+// their own until the range is complete: two ranges of a dataset can be in progress at
+// once, and the file of dead letters must end with complete ranges, so that it can be
+// truncated to its length at a checkpoint.
 type refusals struct {
 	dir   string
 	count func()

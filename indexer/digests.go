@@ -10,13 +10,13 @@ import (
 	"atlas/search/document"
 )
 
-// A load keeps the ids and digests of its documents, so that the comparison with the
-// generation before does not read them back. They are kept as links are: up to the last
+// A load stores the ids and digests of its documents, so that the comparison with the
+// previous generation does not read them back. Like links, they are stored up to the last
 // checkpoint.
 
 func digestsName(d catalog.Dataset) string { return string(d) + "-digests" }
 
-// openDigests opens the sorters of digests, if somebody needs them.
+// openDigests opens the sorters of digests, if they are needed.
 func (l *load) openDigests() (err error) {
 	if l.Feed == nil {
 		return nil
@@ -42,8 +42,8 @@ func (b *builder) keepDigest(id string, body []byte) error {
 	return b.digested.Add(key[:], binary.BigEndian.AppendUint64(nil, uint64(digest))) // #nosec G115 -- the same 64 bits, read back as written
 }
 
-// offerDigests lets the feed read the digests. Those of a dataset of which Elasticsearch
-// refused documents are not what it has.
+// offerDigests lets the feed read the digests. A dataset of which Elasticsearch refused
+// documents has none, because its digests differ from the index.
 func (l *load) offerDigests() {
 	if l.Feed == nil {
 		return

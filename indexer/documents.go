@@ -12,7 +12,7 @@ import (
 // Document is what a load writes for one record.
 type Document struct {
 	ID   string
-	Line int64  // of the dataset's file, where the record is
+	Line int64  // of the record in the dataset's file
 	JSON []byte // one object, with `ix`
 }
 
@@ -22,7 +22,7 @@ type DocumentOptions struct {
 	Dir string
 	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
-	// LoadedAt is the time of records that have none.
+	// LoadedAt is the time of records without one.
 	LoadedAt time.Time
 	// TempDir, Workers, BatchBytes and SortMemory are as in Options.
 	TempDir                         string
@@ -33,12 +33,12 @@ type DocumentOptions struct {
 	Progress func(Progress)
 }
 
-// Documents builds the documents that Load would write, by the same reading,
-// sorting and joining, and passes them to take instead of Elasticsearch: dataset by
-// dataset in the order of catalog.Datasets, in batches of about BatchBytes. A batch
-// is sorted by id; the batches are in no order. One goroutine at a time calls take.
-// The batch is valid until take returns, and an error of take ends the work. The
-// report is that of a load that refused no document.
+// Documents builds the documents that Load would write, by the same reading, sorting and
+// joining, and passes them to take instead of Elasticsearch: dataset by dataset in the
+// order of catalog.Datasets, in batches of about BatchBytes. A batch is sorted by id; the
+// batches are in no order. Calls of take do not overlap. The batch is valid until take
+// returns, and an error of take ends the work. The report is that of a load without refused
+// documents.
 func Documents(ctx context.Context, o DocumentOptions, take func(catalog.Dataset, []Document) error) (Report, error) {
 	l, err := newDryRun(o)
 	if err != nil {
@@ -63,7 +63,7 @@ func newDryRun(o DocumentOptions) (*load, error) {
 	options, err := Options{
 		Dir: o.Dir, AllowMissing: o.AllowMissing, TempDir: o.TempDir, Workers: o.Workers, Senders: 1,
 		BatchBytes: o.BatchBytes, SortMemory: o.SortMemory, Progress: o.Progress, Suppressions: o.Suppressions,
-		Elastic: &elastic.Client{}, // is never asked
+		Elastic: &elastic.Client{}, // never called
 	}.withDefaults()
 	if err != nil {
 		return nil, err

@@ -10,12 +10,12 @@ import (
 	"atlas/search/document"
 )
 
-// Documents of projects have the names of their firms, against the direction of a load, which
-// builds children first. So a first pass over the sorted records makes the names of each
-// project: links of projects are sorted by account, joined with the accounts, and what that
-// gives is sorted by project. It is made again when a load is resumed.
+// Documents of projects contain the names of their firms, against the direction of a load,
+// which builds children first. So a first pass over the sorted records collects the names
+// for each project: links of projects are sorted by account and joined with the accounts,
+// and the result is sorted by project. A resumed load repeats the pass.
 
-// firmKeySize is the size of the keys of both: two ids.
+// firmKeySize is the size of the keys of both sorts: two ids.
 const firmKeySize = 2 * idSize
 
 // firmNames starts to read the names of the firms of a dataset's records after an id (nil:
@@ -106,7 +106,8 @@ func (l *load) nameFirms(ctx context.Context, links, accounts, names *extsort.So
 	return w.Close()
 }
 
-// eachRecord calls take with the records that count, without those that became others.
+// eachRecord calls take with the effective records, without those that were merged into
+// others.
 func (l *load) eachRecord(ctx context.Context, records *extsort.Sorter, take func(id, payload []byte) error) error {
 	return eachCounting(ctx, l.reread(records), func(id, payload []byte) error {
 		if _, merged := document.DecodeMergeBinary(payload); merged {

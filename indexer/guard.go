@@ -8,10 +8,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// GuardError means that searches were not switched to the new generation because it
-// has too few records of a dataset: an incomplete input is more likely than that many
-// deletions. The generation stays, and the same load with Options.Force switches to
-// it.
+// GuardError means that searches were not switched to the new generation because it has too
+// few records of a dataset: an incomplete input is more likely than that many deletions.
+// The generation remains, and the same load with Options.Force switches to it.
 type GuardError struct {
 	MinShare float64
 	Short    []Share // the datasets that are too small

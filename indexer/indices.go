@@ -26,8 +26,8 @@ func (l *load) loadingAlias(d catalog.Dataset) string {
 	return generation.LoadingAlias(l.indexName(d))
 }
 
-// firstTimeout bounds the retries before a load has made progress, so that the
-// operator who has just started it soon learns what is wrong.
+// firstTimeout bounds the retries before a load has made progress, so that the operator who
+// has just started it soon gets an error.
 const firstTimeout = 10 * time.Second
 
 func (l *load) firstRetry() elastic.Retry {
@@ -57,9 +57,8 @@ func (l *load) servedIndices(ctx context.Context) ([]generation.Index, error) {
 	return slices.DeleteFunc(others, func(in generation.Index) bool { return !in.Served }), err
 }
 
-// deleteUnfinished deletes indices of loads that ended and cannot be resumed,
-// because no other work folder names them. The lease proves that none of those
-// loads is running.
+// deleteUnfinished deletes indices of loads that ended and cannot be resumed, because no
+// other work folder names them. The lease proves that none of those loads is running.
 func (l *load) deleteUnfinished(ctx context.Context) error {
 	before, err := l.otherIndices(ctx, l.firstRetry())
 	if err != nil {
@@ -99,9 +98,9 @@ func (l *load) createIndices(ctx context.Context) error {
 		if catalog.HasSource(d) && len(sources) > 0 {
 			body["mappings"].(map[string]any)["_meta"].(map[string]any)["sources"] = sources
 		}
-		// Refreshing while an index is filled would be wasted. The durability is
-		// explicit so that no template weakens it: a checkpoint relies on
-		// acknowledged documents being on the disk.
+		// Refreshing while an index is filled would be wasted. The durability is explicit
+		// so that no template weakens it: a checkpoint relies on acknowledged documents
+		// being on disk.
 		settings["number_of_replicas"], settings["refresh_interval"] = replicas, "-1"
 		settings["translog.durability"] = "request"
 		body["aliases"] = map[string]any{l.loadingAlias(d): map[string]any{}}
@@ -116,9 +115,9 @@ func (l *load) createIndices(ctx context.Context) error {
 	return l.awaitReplicas(ctx, replicas)
 }
 
-// createIndex creates an index of the new generation. An existing one is from an
-// earlier attempt whose response was lost: nothing else uses the name, and resuming
-// deleted the indices of an earlier process.
+// createIndex creates an index of the new generation. An existing one is from an earlier
+// attempt whose response was lost: nothing else uses the name, and a resumed load has
+// deleted the indices of earlier processes.
 func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.EnsureIndex(ctx, name, body) })
 }
@@ -136,8 +135,8 @@ func (l *load) indexBody(d catalog.Dataset) (body, settings map[string]any, err 
 	return body, body["settings"].(map[string]any)["index"].(map[string]any), nil
 }
 
-// finish makes the new indices ready to be served and checks that each holds what
-// was acknowledged.
+// finish makes the new indices ready to be served and checks that each has all acknowledged
+// documents.
 func (l *load) finish(ctx context.Context) error {
 	counts := make([]int64, len(catalog.Datasets))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -183,8 +182,7 @@ func (l *load) finishIndex(ctx context.Context, d catalog.Dataset) (count int64,
 	return count, err
 }
 
-// switchAliases sends searches of all datasets to the new generation, in one
-// step.
+// switchAliases switches searches of all datasets to the new generation, in one step.
 func (l *load) switchAliases(ctx context.Context) error {
 	served, err := l.servedIndices(ctx)
 	if err != nil {
@@ -213,8 +211,8 @@ func (l *load) switchAliases(ctx context.Context) error {
 	}
 	var unknown error // not retried
 	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		// If a switch takes effect only after the aliases were read, the next
-		// attempt fails and reads them again.
+		// If a switch takes effect only after the aliases were read, the next attempt fails
+		// and reads them a second time.
 		l.report.Switched, err = switching.Switch(ctx, changes, indices,
 			fmt.Sprintf("elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation))
 		if _, ok := errors.AsType[*generation.UnknownSwitchError](err); ok {
@@ -228,13 +226,13 @@ func (l *load) switchAliases(ctx context.Context) error {
 	return cmp.Or(unknown, err)
 }
 
-// switching is how the load switches.
+// switching are the options for the load's switch.
 func (l *load) switching() generation.Options {
 	return generation.Options{Elastic: l.Elastic, Names: l.Names, Retry: l.Retry, Listener: l.Listener, Feed: l.Feed}
 }
 
-// deleteOld deletes the generations older than the previous one and what older
-// loads left. The next load deletes what this one cannot.
+// deleteOld deletes the generations older than the previous one and the remains of older
+// loads. The next load deletes what this one cannot.
 func (l *load) deleteOld(ctx context.Context) {
 	before, err := l.otherIndices(ctx, l.firstRetry())
 	var old []string
@@ -258,9 +256,9 @@ func (l *load) deleteOld(ctx context.Context) {
 // maxSegment is the size in bytes up to which Elasticsearch merges segments by itself.
 const maxSegment = 5 << 30
 
-// mergeSegments has Elasticsearch merge the new indices in the background. A shard of
-// one segment takes a fifth less CPU to search and half of the disk. Searches do not
-// depend on it, so a failure is only added to the notes.
+// mergeSegments lets Elasticsearch merge the new indices in the background. A shard of one
+// segment takes a fifth less CPU to search and half of the disk. Searches do not depend on
+// it, so a failure is only added to the notes.
 func (l *load) mergeSegments(ctx context.Context) {
 	var sizes map[string]int64
 	err := l.firstRetry().Do(ctx, func(ctx context.Context) (err error) {

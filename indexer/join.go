@@ -10,11 +10,11 @@ import (
 	"atlas/search/document"
 )
 
-// chunk is a batch of records with their children for a builder. Their bytes follow
-// each other in bytes.
+// chunk is a batch of records with their children for a builder. Their bytes are
+// consecutive in bytes.
 type chunk struct {
 	of       *idRange
-	end      bool // of the range; nothing else is in it
+	end      bool // of the range; the chunk has nothing else
 	bytes    []byte
 	items    []item
 	children []span
@@ -23,15 +23,15 @@ type chunk struct {
 
 type span struct{ start, end int }
 
-// item is a record with, for each relation in which it is the parent, the number of
-// its children and the range of the newest of them in chunk.children.
+// item is a record with, for each relation in which it is the parent, the number of its
+// children and the range of the newest of them in chunk.children.
 type item struct {
 	record   span
 	line     int64
 	counts   [maxRelations]int64
 	children [maxRelations]span
 	firms    span  // in chunk.firms
-	arrived  int64 // 0: unknown, or no signal
+	arrived  int64 // 0: unknown, or not a signal
 }
 
 // maxRelations is how many kinds of children a record can have.
@@ -43,8 +43,8 @@ const (
 	chunkItems = 1_000
 )
 
-// recycle reuses the memory of a chunk, unless a few records with many children
-// made it large: such memory would add up.
+// recycle reuses the memory of a chunk, unless a few records with many children made it
+// large: such memory would add up.
 func (c *chunk) recycle(free chan<- *chunk) {
 	if cap(c.bytes) > 2*chunkBytes {
 		return
@@ -69,10 +69,10 @@ func (c *chunk) add(payload []byte) span {
 // file.
 const rangeBytes = 256 << 20
 
-// joiner merges the records of a dataset, in the order of their ids, with the links
-// to them, and sends each with its children. Of records with the same id it uses
-// the first. A parent with millions of children takes no more memory than one with
-// catalog.MaxChildren: the others are only counted.
+// joiner merges the records of a dataset, in the order of their ids, with the links to
+// them, and sends each with its children. Of records with the same id it uses the first. A
+// parent with millions of children takes no more memory than one with catalog.MaxChildren:
+// the others are only counted.
 type joiner struct {
 	load     *load
 	of       *idRange // the one being filled
@@ -100,7 +100,7 @@ func (j *joiner) run(ctx context.Context) error {
 			j.load.meter.done.Add(1)
 			continue
 		}
-		// A range ends between two ids, so that it has all lines of each id.
+		// A range ends between two ids, so that it has all lines of each of its ids.
 		if j.count >= j.load.CheckpointRecords || j.bytes >= rangeBytes {
 			if err := j.endRange(ctx, false); err != nil {
 				return err
@@ -215,7 +215,7 @@ func (j *joiner) sendBatch(ctx context.Context, c *chunk) error {
 type linkStream struct {
 	relation catalog.Relation
 	entries  *extsort.Iterator
-	has      bool // entries stands on a link
+	has      bool // entries is at a link
 	dangling int64
 }
 
@@ -223,9 +223,8 @@ func newLinkStream(r catalog.Relation, entries *extsort.Iterator) *linkStream {
 	return &linkStream{relation: r, entries: entries, has: entries.Next()}
 }
 
-// childrenOf counts the links of a parent and passes its newest children to newest.
-// Parents must come in the order of their ids. Links to ids in between are
-// dangling.
+// childrenOf counts the links of a parent and passes its newest children to newest. Parents
+// must come in the order of their ids. Links to ids in between are dangling.
 func (s *linkStream) childrenOf(parent []byte, newest func(payload []byte)) int64 {
 	count := int64(0)
 	for ; s.has; s.has = s.entries.Next() {

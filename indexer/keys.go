@@ -11,11 +11,11 @@ import (
 
 const (
 	idSize = 16
-	// A record's key: id, updated_at descending, line descending. So the first
-	// record of an id is the one that counts.
+	// A record's key: id, updated_at descending, line descending. So the first record of an
+	// id is the effective one.
 	recordKeySize = idSize + 8 + 8
-	// A link's key: parent's id, the child's time descending, child's id. So the
-	// newest children of a parent come first, ties by id.
+	// A link's key: parent's id, the child's time descending, child's id. So the newest
+	// children of a parent come first, ties by id.
 	linkKeySize = idSize + 8 + idSize
 )
 

@@ -15,18 +15,17 @@ import (
 	"atlas/search/catalog"
 )
 
-// Load reads the four datasets of a folder into a new generation and switches
-// searches to it (docs/data.md, "Loading"). It leaves out and reports lines that are
-// not records and documents that Elasticsearch refuses. Every other failure ends the
-// load, and searches stay on the previous generation: an input that is not what its
-// name says (fault.BadRequest), an Elasticsearch that is unavailable for too long
-// (fault.Unavailable), a lost lease, a cancelled context, a new generation that is
-// too small (*GuardError).
+// Load reads the four datasets of a folder into a new generation and switches searches to
+// it (docs/data.md, "Loading"). It leaves out and reports lines that are not records and
+// documents that Elasticsearch refuses. Every other failure ends the load, and searches
+// stay on the previous generation: an input whose content does not match its name
+// (fault.BadRequest), an Elasticsearch that is unavailable for too long
+// (fault.Unavailable), a lost lease, a cancelled context, a new generation that is too
+// small (*GuardError).
 //
-// The next call with the same options resumes a load that ended, unless an input was
-// not what its name says. Changed inputs are a *ChangedError. The Report is valid
-// after an error too, as of the last checkpoint. When it says Switched, the new
-// generation is served despite the error.
+// The next call with the same options resumes a load that ended, unless an input was wrong.
+// Changed inputs are a *ChangedError. The Report is valid after an error too, as of the
+// last checkpoint. When it says Switched, the new generation is served despite the error.
 func Load(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -48,15 +47,16 @@ func Load(ctx context.Context, o Options) (Report, error) {
 	defer l.folder.close()
 	l.dir = l.folder.path
 	if err = l.underLease(ctx); err != nil && l.manifest.Generation == "" {
-		l.folder.removeEmpty() // nothing was begun
+		l.folder.removeEmpty() // the load has not begun
 	}
 	l.fillReport(time.Since(l.saved))
 	return l.report, err
 }
 
-// newLoad returns a load that has done nothing.
+// newLoad returns a load that has not begun.
 func newLoad(o Options, now time.Time) *load {
-	// The generation's name has this second, so verifying can give records the same time.
+	// The generation's name has the same second, so that verifying can give records the
+	// same time.
 	started := now.Truncate(time.Second)
 	l := &load{
 		Options: o, began: now, started: started, saved: time.Now(), state: newState(),
@@ -77,7 +77,7 @@ func newLoad(o Options, now time.Time) *load {
 // load is the state of one load.
 type load struct {
 	Options
-	began    time.Time // names the generation: loads within a second follow each other
+	began    time.Time // names the generation: later loads get the following seconds
 	started  time.Time
 	inputs   []input
 	readers  [len(ndjson.Datasets)]*ndjson.Reader
@@ -85,11 +85,11 @@ type load struct {
 	folder   *workFolder // nil: the load cannot be resumed
 	manifest manifest
 	state    *state
-	saved    time.Time // when state.Seconds was true
+	saved    time.Time // when state.Seconds was current
 	// committed is when the last range was committed, or when writing began.
 	committed   time.Time
 	linked      map[catalog.Relation]*extsort.Sorter
-	digests     map[catalog.Dataset]*extsort.Sorter // none if nobody needs them
+	digests     map[catalog.Dataset]*extsort.Sorter // empty if they are not needed
 	deadLetters *deadLetters
 	// write writes documents and returns those that are refused for good.
 	write func(context.Context, catalog.Dataset, *request) ([]elastic.Refusal, error)
@@ -99,8 +99,8 @@ type load struct {
 	meter   Meter
 	// suppressed are the records that are left out.
 	suppressed *erasure.Set
-	// badInput means that an input is not what its name says, discard that the new
-	// indices are useless.
+	// badInput means that the content of an input does not match its name, discard that the
+	// new indices are useless.
 	badInput, discard bool
 }
 
@@ -119,7 +119,7 @@ func (l *load) underLease(ctx context.Context) error {
 // run executes the load while it holds the lease.
 func (l *load) run(ctx context.Context) (err error) {
 	defer func() {
-		// The cause of a cancellation says more than the error.
+		// The cause of a cancellation is more informative than the error.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -139,13 +139,14 @@ func (l *load) run(ctx context.Context) (err error) {
 	if err := l.openInputs(); err != nil {
 		return l.noteBadInput(err)
 	}
-	// Before the long work, so that an unavailable Elasticsearch is reported at once.
+	// This comes before the long work, so that an unavailable Elasticsearch is reported at
+	// once.
 	if err := l.deleteUnfinished(ctx); err != nil {
 		return err
 	}
 	stop := l.meter.Start(l.Progress, Reading)
 	defer stop()
-	// A key that is missing is no bad input: with it the load can be resumed.
+	// A missing key is not a bad input: with the key the load can be resumed.
 	if err := l.readSuppressions(ctx); err != nil {
 		return err
 	}
@@ -159,8 +160,8 @@ func (l *load) run(ctx context.Context) (err error) {
 	return l.notifySwitched(ctx)
 }
 
-// noteBadInput records whether reading ended because an input is wrong. Resuming
-// would not help then.
+// noteBadInput records whether reading ended because an input is wrong. Resuming would not
+// help then.
 func (l *load) noteBadInput(err error) error {
 	l.badInput = fault.CodeOf(err) == fault.BadRequest
 	return err
@@ -212,13 +213,13 @@ func (l *load) writeAll(ctx context.Context, sorted map[catalog.Dataset]*extsort
 	if err != nil {
 		return err
 	}
-	if removed == 0 { // the files have the digests of what was removed
+	if removed == 0 { // the files have the digests of removed records too
 		l.offerDigests()
 	}
 	return l.switchAliases(ctx)
 }
 
-// notifySwitched does what follows a switch.
+// notifySwitched notifies the listener and the feed after a switch.
 func (l *load) notifySwitched(ctx context.Context) error {
 	if err := l.switching().NotifySwitched(ctx, l.manifest.Generation); err != nil {
 		return err
@@ -228,7 +229,7 @@ func (l *load) notifySwitched(ctx context.Context) error {
 	return nil
 }
 
-// joinErrors joins two errors. A single one stays as it is.
+// joinErrors joins two errors. A single one is returned unchanged.
 func joinErrors(first, second error) error {
 	if first == nil || second == nil {
 		return cmp.Or(first, second)

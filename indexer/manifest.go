@@ -17,15 +17,14 @@ import (
 	"atlas/search/catalog"
 )
 
-// manifest identifies a load: another process resumes it only when all of it is the
-// same.
+// manifest identifies a load. Another process resumes it only if all of it is equal.
 type manifest struct {
 	// Format identifies the format of the sorted files and of the documents.
 	Format string `json:"format"`
 	// Folding is that of the documents; 0 is catalog.CaseFolding.
 	Folding    catalog.Folding `json:"folding"`
 	Generation string          `json:"generation"`
-	Started    time.Time       `json:"started"` // the time of records that have none
+	Started    time.Time       `json:"started"` // the time of records without one
 	Inputs     []inputStamp    `json:"inputs"`
 
 	Prefix       string `json:"index_prefix"`
@@ -35,11 +34,11 @@ type manifest struct {
 	DeadLetters  string `json:"dead_letters"` // a path
 }
 
-// inputStamp is an input as it was when the load began. Sample is a digest of its
-// size and of up to 64 parts of 64 KiB spread over it. It detects every change of
-// size or modification time. It detects a change in place that restores the
-// modification time only in those parts: reading the whole file would take as long
-// as loading it.
+// inputStamp identifies the content of an input when the load began. Sample is a digest of
+// its size and of up to 64 parts of 64 KiB spread over it. The stamp detects every change
+// of size or modification time. A change in place that restores the modification time is
+// only detected within those parts: reading the whole file would take as long as loading
+// it.
 type inputStamp struct {
 	Dataset  catalog.Dataset `json:"dataset"`
 	Path     string          `json:"path"` // "" when the dataset has no file
@@ -137,8 +136,8 @@ func format() string {
 	return hex.EncodeToString(hash.Sum(nil)[:16])
 }
 
-// ChangedError means that an unfinished load cannot be resumed with the present
-// options or inputs. Nothing was changed. Options.Restart starts anew.
+// ChangedError means that an unfinished load cannot be resumed with the present options or
+// inputs. Nothing was changed. Options.Restart starts over.
 type ChangedError struct {
 	// WorkDir is the work folder of the unfinished load.
 	WorkDir string

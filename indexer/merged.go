@@ -13,18 +13,18 @@ import (
 	"atlas/search/document"
 )
 
-// A merge is a line that says that a record became another. It has no document. What the
-// record became must be in the load, or have become something that is. Others are found
-// before the documents of the dataset are built; they become dead letters.
+// A merge is a line that merges a record into another. It has no document. Its target must
+// be in the load, or be merged into a record that is. Other merges are found before the
+// documents of the dataset are built; they become dead letters.
 
 // findUnmerged finds the merges of a dataset that cannot be applied, unless the state has
-// them, and notes the others for the feed.
+// them, and stores the others for the feed.
 func (l *load) findUnmerged(ctx context.Context, d catalog.Dataset, records *extsort.Sorter, p *pipeline) error {
 	s := l.state.Datasets[d]
 	if s.MergeLines == 0 || s.Resolved {
 		return nil
 	}
-	// More than one process can have tried.
+	// Several processes may have tried.
 	bad, err := l.sorter(string(d)+"-unmerged", idSize, l.SortMemory/4, nil)
 	if err != nil {
 		return err
@@ -57,14 +57,14 @@ func (l *load) findUnmerged(ctx context.Context, d catalog.Dataset, records *ext
 	})
 }
 
-// reread opens sorted records from the beginning, and keeps their files.
+// reread opens sorted records from the beginning, and leaves their files in place.
 func (l *load) reread(records *extsort.Sorter) func(context.Context) (*extsort.Iterator, error) {
 	return func(ctx context.Context) (*extsort.Iterator, error) {
 		return extsort.Open(ctx, extsort.Options{Dir: l.dir, KeySize: recordKeySize, Keep: true}, records.Runs(), nil)
 	}
 }
 
-// eachMerge calls take with the records that became others.
+// eachMerge calls take with the merged records.
 func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(merges.Merge) error) error {
 	return eachCounting(ctx, entries, func(id, payload []byte) error {
 		into, merged := document.DecodeMergeBinary(payload)
@@ -75,8 +75,8 @@ func eachMerge(ctx context.Context, entries func(context.Context) (*extsort.Iter
 	})
 }
 
-// eachCounting calls take with the line of each id that counts, in the order of the ids. What
-// it gets is valid until it returns.
+// eachCounting calls take with the effective line of each id, in the order of the ids. The
+// line is valid until take returns.
 func eachCounting(
 	ctx context.Context, entries func(context.Context) (*extsort.Iterator, error), take func(id, payload []byte) error,
 ) error {
@@ -91,7 +91,7 @@ func eachCounting(
 			return context.Cause(ctx)
 		}
 		if last != nil && sameID(last, records.Key()) {
-			continue // a newer line says something else
+			continue // a newer line of the id exists
 		}
 		last = append(last[:0], records.Key()[:idSize]...)
 		if err := take(last, records.Payload()); err != nil {
@@ -101,7 +101,7 @@ func eachCounting(
 	return records.Err()
 }
 
-// fates decides which records will be there after the load.
+// fates decides which records will exist after the load.
 func (l *load) fates(ctx context.Context, d catalog.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
 	fates := make([]merges.Fate, len(all))
 	var missing []uuid.UUID
@@ -125,7 +125,7 @@ func (l *load) fates(ctx context.Context, d catalog.Dataset, all []merges.Candid
 	return fates, err
 }
 
-// noted notes merges for the feed.
+// noted stores merges for the feed.
 type noted struct {
 	load    *load
 	dataset catalog.Dataset
@@ -133,7 +133,7 @@ type noted struct {
 	began   bool
 }
 
-// noteAtOnce is how many merges are noted in one statement.
+// noteAtOnce is how many merges are stored in one statement.
 const noteAtOnce = 5_000
 
 func (n *noted) add(ctx context.Context, m merges.Merge) error {
@@ -153,7 +153,7 @@ func (n *noted) flush(ctx context.Context) error {
 	return err
 }
 
-// merge takes a line that says that a record became another, or one of a suppressed record.
+// merge processes a line that merges a record, or one of a suppressed record.
 func (j *joiner) merge(key []byte, into [idSize]byte) error {
 	j.id = append(j.id[:0], key[:idSize]...)
 	j.count++

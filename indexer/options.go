@@ -29,22 +29,21 @@ const (
 	Ending   Phase = "finish" // indices are refreshed, counted and switched; no Total
 )
 
-// Progress is how far a load is.
+// Progress is the progress of a load.
 type Progress struct {
 	Phase       Phase
 	Done, Total int64
-	// Given is the part of Done that other processes had done before this one
-	// resumed the load.
+	// Given is the part of Done that other processes had completed before this one resumed
+	// the load.
 	Given int64
 	// Records is how many records this process has processed in the phase.
 	Records int64
-	// Elapsed is the time since this process began with the phase.
+	// Elapsed is the time since this process began the phase.
 	Elapsed time.Duration
 
-	// The following count all phases of this process: documents that were
-	// acknowledged, the bytes of their requests, requests that were sent again in
-	// whole or in part, lines and documents that were left out. BatchBytes is the
-	// current size of a request.
+	// The following count all phases of this process: acknowledged documents, the bytes of
+	// their requests, requests that were retried in whole or in part, lines and documents
+	// that were left out. BatchBytes is the current size of a request.
 	Documents, Bytes, Retries, DeadLetters, BatchBytes int64
 }
 
@@ -56,7 +55,7 @@ func (p Progress) Left() time.Duration {
 	return time.Duration(float64(p.Elapsed) * float64(p.Total-p.Done) / float64(p.Done-p.Given))
 }
 
-// Options say what to load and where to. Dir and Elastic are required.
+// Options configure Load. Dir and Elastic are required.
 type Options struct {
 	// Dir is the folder with the dataset files.
 	Dir     string
@@ -66,35 +65,36 @@ type Options struct {
 	// them, Elasticsearch does not refresh them, and on a single node they have no
 	// replicas.
 	Settings mappings.Settings
-	// Unreplicated keeps no replicas of the new indices while they are filled, on
-	// any number of nodes. That is faster, but the loss of a node ends the load.
+	// Unreplicated fills the new indices without replicas, on any number of nodes. That is
+	// faster, but the loss of a node ends the load.
 	Unreplicated bool
-	// Lease keeps other writers out. Nil means that the caller does.
+	// Lease excludes other writers. Nil means that the caller does.
 	Lease generation.Lease
 	// Listener is notified of the switch. Nil means none.
 	Listener generation.Listener
-	// Feed tells how the new generation differs from the one before. Nil means none.
+	// Feed publishes how the new generation differs from the previous one. Nil means that
+	// nothing is published.
 	Feed Feed
-	// Suppressions say which records stay out. Nil means none.
+	// Suppressions are the records to leave out. Nil means none.
 	Suppressions Suppressions
 	// AllowMissing loads a dataset without a file as an empty one. Without it the
 	// load refuses a missing file.
 	AllowMissing bool
-	// DeadLetters is the path of an NDJSON file with every line and document that
-	// was left out, and the reason. "" means dead-letters.ndjson in the work
-	// folder, where it is kept if it is not empty.
+	// DeadLetters is the path of an NDJSON file with every line and document that was left
+	// out, and the reason. "" means dead-letters.ndjson in the work folder, where it
+	// remains if it is not empty.
 	DeadLetters string
 	// WorkDir is the folder for sorted records (about twice the size of the unpacked
 	// input) and checkpoints. Load resumes the load that it finds there. "" means a
 	// folder in TempDir for each pair of Dir and Names.Prefix. A finished load
 	// removes it.
 	WorkDir string
-	// TempDir holds that folder. "" means the user's cache folder.
+	// TempDir contains that folder. "" means the user's cache folder.
 	TempDir string
 	// Restart drops an unfinished load of WorkDir instead of resuming it.
 	Restart bool
-	// CheckpointRecords is the number of records between two checkpoints. A resumed
-	// load repeats what came after the last one. 0 means 100,000.
+	// CheckpointRecords is the number of records between two checkpoints. A resumed load
+	// repeats the work after the last one. 0 means 100,000.
 	CheckpointRecords int64
 	// MinShare is the minimum size of each new index, as a share of the served
 	// records. A load does not switch searches to a smaller one. 0 allows any size.
@@ -122,18 +122,16 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Feed is a generation.Feed that also keeps which records became others. *feed.Feed
-// implements it.
+// Feed is a generation.Feed that also stores merges of records. *feed.Feed implements it.
 type Feed interface {
 	generation.Feed
-	// Merges returns what those of the records became that became others, as it was
-	// told.
+	// Merges returns the targets of those records that have a published merge.
 	Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
-	// NoteMerges stores merges of a generation that is not served yet. The first call for
-	// a dataset says first.
+	// NoteMerges stores merges of a generation that is not served yet. The first call for a
+	// dataset sets first.
 	NoteMerges(ctx context.Context, generation string, d catalog.Dataset, merges []changes.Change, first bool) error
-	// UseDigests says how to read the ids and digests of the documents of a generation
-	// that was just loaded; open returns nil where they are not known.
+	// UseDigests says how to read the ids and digests of the documents of a generation that
+	// was just loaded; open returns nil if they are not known.
 	UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error))
 }
 

@@ -13,16 +13,16 @@ import (
 )
 
 // pipeline carries the documents of all datasets: builders fill requests, dataset by
-// dataset, Senders write them, and one goroutine commits. Only that one changes the
-// state of the load. The builders of a dataset begin when those of its children are
-// done, while the last requests of the children are still in flight, so that
+// dataset, Senders write them, and one goroutine commits. Only the committing goroutine
+// changes the state of the load. The builders of a dataset begin when those of its children
+// are done, while the last requests of the children are still in flight, so that
 // Elasticsearch is never idle in between.
 type pipeline struct {
 	requests chan *request
 	free     chan *request // for builders to fill
 	// commits run one after the other, in the order of enqueue.
 	commits chan func(context.Context) error
-	// group has what is done beside them.
+	// group has the other goroutines.
 	group *errgroup.Group
 }
 
@@ -124,9 +124,8 @@ func (l *load) bulk(ctx context.Context, d catalog.Dataset, r *request) ([]elast
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
 }
 
-// refresh makes the documents of a dataset searchable while those of the next are
-// written. Until then they would take a part of the memory in which Elasticsearch collects
-// segments.
+// refresh makes the documents of a dataset searchable while those of the next are written.
+// Until then they would use a part of the memory in which Elasticsearch collects segments.
 func (l *load) refresh(ctx context.Context, d catalog.Dataset) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.Refresh(ctx, l.indexName(d)) })
 }
@@ -155,7 +154,7 @@ func (l *load) send(ctx context.Context, p *pipeline) error {
 		l.meter.bytes.Add(int64(r.Size()))
 		r.of = nil
 		if r.Size() > 2*l.BatchBytes {
-			continue // its memory is too large to keep
+			continue // its memory is too large to reuse
 		}
 		select {
 		case p.free <- r:

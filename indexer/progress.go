@@ -11,8 +11,8 @@ import (
 // progressEvery is how often Options.Progress is called.
 const progressEvery = 250 * time.Millisecond
 
-// Meter counts what workers have done and reports it as Progress. The zero Meter is
-// ready for use.
+// Meter counts the progress of workers and reports it as Progress. The zero Meter is ready
+// for use.
 type Meter struct {
 	done, total, records atomic.Int64
 	// The following count all phases of this process.
@@ -23,12 +23,12 @@ type Meter struct {
 	report func(Progress)
 	phase  Phase
 	began  time.Time
-	// The part of the phase that earlier processes had done.
+	// The part of the phase that earlier processes had completed.
 	given int64
 }
 
-// Start begins to report: every 250 ms and, when stop is called, once more. A nil
-// report is not called.
+// Start begins to report: every 250 ms and, when stop is called, once more. A nil report is
+// not called.
 func (m *Meter) Start(report func(Progress), first Phase) (stop func()) {
 	if report == nil {
 		return func() {}
@@ -75,14 +75,14 @@ func (m *Meter) notify() {
 // Expect adds to the Total of the phase.
 func (m *Meter) Expect(n int64) { m.total.Add(n) }
 
-// Add counts records of the phase that are done.
+// Add counts completed records of the phase.
 func (m *Meter) Add(records int64) {
 	m.done.Add(records)
 	m.records.Add(records)
 }
 
-// begin restarts the measurement: what is done so far was done by an earlier
-// process, or skipped.
+// begin restarts the measurement: everything so far was done by an earlier process, or
+// skipped.
 func (m *Meter) begin() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,8 +90,7 @@ func (m *Meter) begin() {
 	m.records.Store(0)
 }
 
-// next ends a phase and begins another, of which the amount done is already
-// complete.
+// next ends a phase and begins another with a completed amount.
 func (m *Meter) next(phase Phase, done, total int64) {
 	m.notify()
 	m.mu.Lock()

@@ -11,9 +11,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// A load is cut into ranges: lineRange is lines of a file, idRange records of a dataset
-// in the order of their ids. Each ends with a checkpoint. Workers wait for each other
-// at the end of a range, so that all of it is on the disk before any of them starts the
+// A load is divided into ranges: a lineRange is lines of a file, an idRange records of a
+// dataset in the order of their ids. Each ends with a checkpoint. Workers wait for each
+// other at the end of a range, so that all of it is on disk before any of them starts the
 // next.
 
 // barrier lets a number of goroutines wait for each other.
@@ -29,7 +29,7 @@ func newBarrier(n int) *barrier {
 }
 
 // wait blocks until all goroutines have called it. The last one calls last before any
-// goes on. If last fails, the end of the context releases the others.
+// continues. If last fails, the end of the context releases the others.
 func (b *barrier) wait(ctx context.Context, last func() error) error {
 	if b.left.Add(-1) > 0 {
 		return wait(ctx, b.open)
@@ -44,7 +44,7 @@ func (b *barrier) wait(ctx context.Context, last func() error) error {
 // idRange is a range of records of a dataset.
 type idRange struct {
 	dataset catalog.Dataset
-	after   string // the last id of it
+	after   string // its last id
 	last    bool   // of the dataset
 	barrier *barrier
 
@@ -136,7 +136,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	return nil
 }
 
-// endRange sends and flushes what the builder has of a range.
+// endRange sends and flushes the builder's part of a range.
 func (b *builder) endRange(ctx context.Context, r *idRange, up map[catalog.Relation]*extsort.Sorter) error {
 	if err := b.send(ctx); err != nil {
 		return err
@@ -175,8 +175,8 @@ func lastID(key []byte) string {
 	return hex.EncodeToString(key[:idSize])
 }
 
-// sorter returns the sorter of a dataset's records, or of a relation's links,
-// with what a checkpoint says is in it.
+// sorter returns the sorter of a dataset's records, or of a relation's links, with the
+// content of a checkpoint.
 func (l *load) sorter(name string, keySize, memory int, runs []extsort.Run) (*extsort.Sorter, error) {
 	s, err := extsort.Reopen(extsort.Options{
 		Dir: l.dir, Name: name, KeySize: keySize, Memory: memory, Keep: l.folder != nil,

@@ -88,7 +88,7 @@ type reading struct {
 	began           time.Time
 	lines, rejected atomic.Int64
 	merges          atomic.Int64
-	suppressed      atomic.Int64 // lines that are no records
+	suppressed      atomic.Int64 // suppressed lines that are not records
 	seen            int64        // bytes that the meter has counted
 }
 
@@ -253,7 +253,7 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 			continue
 		}
 		if isMerge && (l.suppressed.Has(in.dataset, erasure.Values{ID: m.ID}) || l.suppressed.Has(in.dataset, erasure.Values{ID: m.Into})) {
-			// What became a suppressed record is that record.
+			// A record that is merged into a suppressed one counts as that one.
 			key = recordKey(key, document.IDBytes(m.ID), *cmp.Or(m.Updated, &started), at.number)
 			payload = document.AppendSuppressedBinary(payload[:0])
 		} else if isMerge {
@@ -263,7 +263,7 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 		} else {
 			key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
 			if l.suppressed.Has(in.dataset, ValuesOf(record)) {
-				// An older line of the same id must not count instead.
+				// An older line of the same id must not become effective instead.
 				payload = document.AppendSuppressedBinary(payload[:0])
 			} else {
 				payload = record.AppendBinary(payload[:0])
@@ -303,8 +303,8 @@ func (r *reading) commit(end *lineRange) error {
 	return r.load.save()
 }
 
-// checkFile refuses a file that was read to its end and has no record in any line:
-// it belongs to another dataset or program, and loading it would empty the dataset.
+// checkFile refuses a file without any record: it belongs to another dataset or program,
+// and loading it would empty the dataset.
 func (r *reading) checkFile() error {
 	switch s := r.state; {
 	case s.Lines == 0 || s.Lines > s.Rejected:

@@ -36,9 +36,9 @@ func (l *load) replicasWhileLoading(ctx context.Context) (replicas int, err erro
 // there is no node for them.
 const replicaTimeout = 30 * time.Second
 
-// awaitReplicas waits until the replicas of new indices are placed, before anything
-// is written: until then the loss of a node loses its shards. With fewer nodes than
-// replicas some are never placed, and the load goes on.
+// awaitReplicas waits until the replicas of new indices are placed, before anything is
+// written: until then the loss of a node loses its shards. With fewer nodes than replicas
+// some are never placed, and the load continues.
 func (l *load) awaitReplicas(ctx context.Context, replicas int) error {
 	if replicas == 0 {
 		return nil

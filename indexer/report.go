@@ -18,8 +18,7 @@ type Report struct {
 	Resumed int `json:"resumed"`
 	// Datasets has a row for each dataset, in the order of ndjson.Datasets.
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what the load left out, by file and line, at most
-	// journal.MaxProblems.
+	// Problems lists what the load left out, by file and line, at most journal.MaxProblems.
 	Problems []Problem `json:"problems"`
 	// DeadLetters is the path of the NDJSON file with everything that was left out,
 	// "" when nothing was.
@@ -27,12 +26,12 @@ type Report struct {
 	// WorkDir is the folder from which an unfinished load can be resumed, "" when
 	// there is nothing to resume.
 	WorkDir string `json:"work_dir"`
-	// Shares compare the new generation with the one served before, if any.
+	// Shares compare the new generation with the previously served one, if any.
 	Shares []Share `json:"shares"`
 	// Notes are for people: ignored files, missing datasets.
 	Notes []string `json:"notes"`
-	// Previous lists the indices that were served before and are kept, Deleted
-	// those of older and unfinished generations that were deleted.
+	// Previous lists the indices that were served before and remain, Deleted those of older
+	// and unfinished generations that were deleted.
 	Previous []string `json:"previous"`
 	Deleted  []string `json:"deleted"`
 }
@@ -43,13 +42,13 @@ type DatasetReport struct {
 	Dataset catalog.Dataset `json:"dataset"`
 	File    string          `json:"file"`  // "" when there was none
 	Lines   int64           `json:"lines"` // blank ones are not counted
-	// Rejected lines are not records, or say that a record became one that is not there:
-	// see Problems.
+	// Rejected lines are not records, or merge a record into one that does not exist: see
+	// Problems.
 	Rejected int64 `json:"rejected"`
 	// Replaced records have a newer record of the same id: one with a later
 	// updated_at, or a later line.
 	Replaced int64 `json:"replaced"`
-	// Merged records became others.
+	// Merged records were merged into others.
 	Merged int64 `json:"merged"`
 	// Suppressed records are left out on request (docs/privacy.md), without being listed
 	// among the Problems.
@@ -58,10 +57,10 @@ type DatasetReport struct {
 	Records int64 `json:"records"`
 	// Refused documents were rejected by Elasticsearch: see Problems.
 	Refused int64 `json:"refused"`
-	// Documents are in the index.
+	// Documents counts the documents in the index.
 	Documents int64 `json:"documents"`
-	// Dangling counts references to records that are not in the load. They are
-	// kept.
+	// Dangling counts references to records that are not in the load. The records retain
+	// them.
 	Dangling int64 `json:"dangling"`
 	// Seconds is the time of this dataset: ReadSeconds for reading and sorting its
 	// lines, IndexSeconds for building and writing its documents.

@@ -81,7 +81,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	filled := func(in generation.Index) bool { return !in.Unfinished }
 	switch {
 	case slices.ContainsFunc(mine, served):
-		// Either all or none are served. The load repeats what follows the switch.
+		// Either all or none are served. The load repeats the steps after the switch.
 		l.report.Switched, l.report.Previous = true, append(l.report.Previous, l.state.Previous...)
 		l.note("the load had been finished, but for telling of it")
 		return nil
@@ -142,7 +142,8 @@ func (s *state) progressText() string {
 	return fmt.Sprintf("all %d lines were read, %d documents written", lines, s.done())
 }
 
-// cleanUp decides what to keep after a load that ended, with or without an error.
+// cleanUp decides which files and indices to retain after a load that ended, with or
+// without an error.
 func (l *load) cleanUp(ctx context.Context, err error) error {
 	_, changed := errors.AsType[*ChangedError](err)
 	switch {
@@ -154,7 +155,7 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 	case l.manifest.Generation == "":
 		// The load did not read the work folder.
 	case !l.state.began() || l.badInput:
-		// There is nothing to resume, or resuming would fail again.
+		// There is nothing to resume, or resuming would fail too.
 		if l.state.Created {
 			err = joinErrors(err, l.dropIndices(ctx))
 		}
@@ -174,8 +175,8 @@ func (l *load) cleanUp(ctx context.Context, err error) error {
 	return err
 }
 
-// clearOthers removes the work folders of older unfinished loads into the same
-// indices: resuming one would serve older records.
+// clearOthers removes the work folders of older unfinished loads into the same indices:
+// resuming one would serve older records.
 func (l *load) clearOthers() {
 	otherLoads(l.TempDir, l.WorkDir, func(s *workFolder, m manifest) {
 		if m.Prefix == l.manifest.Prefix && m.Started.Before(l.manifest.Started) {

@@ -11,8 +11,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// ReadSources reads what the sources of the records in folders say of their data. A folder
-// without a file of that is no error; the later folders win. Error: BadRequest.
+// ReadSources reads what the sources of the records in folders say about their data. A
+// folder without such a file is not an error; later folders win. Error: BadRequest.
 func ReadSources(folders ...string) (catalog.Sources, error) {
 	all := catalog.Sources{}
 	for _, dir := range folders {

@@ -8,18 +8,19 @@ import (
 	"atlas/search/document"
 )
 
-// Suppressions say which records stay out. *eraser.Eraser implements it.
+// Suppressions say which records to leave out. *eraser.Eraser implements it.
 type Suppressions interface {
-	// Current returns the list as it is now, nil if nothing is suppressed. It fails if the
-	// list cannot be compared with records.
+	// Current returns the present list, nil if nothing is suppressed. It fails if the list
+	// cannot be compared with records.
 	Current(ctx context.Context) (*erasure.Set, error)
-	// Purge removes what is suppressed from a complete generation before searches use it, and
-	// returns how many records that were. The generation has nothing of what the list had up
-	// to a place (erasure.Set.Through). The caller holds the lease of writers.
+	// Purge removes suppressed records from a complete generation before searches use it,
+	// and returns their number. The entries of the list up to a position
+	// (erasure.Set.Through) were already applied to the generation. The caller holds the
+	// lease of writers.
 	Purge(ctx context.Context, generation string, through int64) (map[catalog.Dataset]int64, error)
 }
 
-// ValuesOf are the values that a record is known by among those that are suppressed.
+// ValuesOf are the values of a record that suppressions can identify it by.
 func ValuesOf(r document.Record) erasure.Values {
 	v := erasure.Values{ID: r.ID()}
 	if r.Dataset != catalog.Contacts {
@@ -32,8 +33,8 @@ func ValuesOf(r document.Record) erasure.Values {
 	return v
 }
 
-// readSuppressions reads which records stay out. A process that resumes a load leaves out
-// more than the one before; purge removes the rest.
+// readSuppressions reads which records to leave out. A process that resumes a load may
+// leave out more than the previous one; purge removes the rest.
 func (l *load) readSuppressions(ctx context.Context) (err error) {
 	if l.Suppressions == nil {
 		return nil
@@ -47,15 +48,15 @@ func (l *load) readSuppressions(ctx context.Context) (err error) {
 	}
 	if !l.state.SuppressionsKnown {
 		l.state.SuppressionsKnown = true
-		if !l.state.began() { // a version that left out nothing began it otherwise
+		if !l.state.began() { // a version without suppressions began it otherwise
 			l.state.Suppressions = l.suppressed.Through()
 		}
 	}
 	return nil
 }
 
-// purge removes from the new generation what was suppressed after its lines were read, and
-// returns how many records that were.
+// purge removes records from the new generation that were suppressed after their lines were
+// read, and returns their number.
 func (l *load) purge(ctx context.Context) (all int64, err error) {
 	if l.Suppressions == nil {
 		return 0, nil

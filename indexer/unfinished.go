@@ -17,8 +17,8 @@ import (
 
 // UnfinishedLoad is the progress of a load at its last checkpoint.
 type UnfinishedLoad struct {
-	// WorkDir is the folder to resume it from. Holder is the name under which its
-	// process holds the lease.
+	// WorkDir is the folder to resume it from. Holder is the name under which its process
+	// holds the lease.
 	WorkDir string `json:"work_dir"`
 	Holder  string `json:"-"`
 	// Generation is filled from the files in Dir.
@@ -30,8 +30,7 @@ type UnfinishedLoad struct {
 	Phase Phase `json:"phase"`
 	Done  int64 `json:"done"`
 	Total int64 `json:"total,omitzero"`
-	// Resumed counts the processes that resumed it. Seconds is the time of all of
-	// them.
+	// Resumed counts the processes that resumed it. Seconds is the time of all of them.
 	Resumed int     `json:"resumed"`
 	Seconds float64 `json:"seconds"`
 }

@@ -17,9 +17,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// workFolder holds a load that can be resumed: sorted files, the manifest that
-// identifies it and the checkpoint with its progress. A lock keeps a second process
-// out. Other files in the folder are left alone.
+// workFolder stores a load that can be resumed: sorted files, the manifest that identifies
+// it and the checkpoint with its progress. A lock excludes a second process. Other files in
+// the folder are left alone.
 type workFolder struct {
 	path string
 	lock *os.File
@@ -35,8 +35,8 @@ const (
 	deadLettersName = "dead-letters.ndjson"
 )
 
-// temporaryFile matches what a load makes on its way: files of any sorter, whose names begin
-// with a dataset, dead letters that are collected, and halves of files that are replaced.
+// temporaryFile matches the temporary files of a load: files of any sorter, whose names
+// begin with a dataset, collected dead letters, and partial replacements of files.
 var temporaryFile = regexp.MustCompile(`^(accounts|contacts|projects|signals)(-[a-z]+)*-\d{5,}\.run$|^letters-\d+\.tmp$|^\.(manifest\.json|checkpoint\.json|holder)\.\d+$`)
 
 // defaultWorkDir is the default work folder for a folder of records and a prefix.

@@ -18,13 +18,12 @@ import (
 	"atlas/search/catalog"
 )
 
-// Apply applies the changes of files to the served generation (docs/data.md,
-// "Deltas"). It leaves out and reports lines that are neither records nor
-// deletions, and records that Elasticsearch refuses. Every other failure ends it,
-// and the same call resumes it: a wrong input (fault.BadRequest), a backend that is
-// unavailable for too long (fault.Unavailable), a lost lease, a cancelled context,
-// a crash. A call first finishes an unfinished delta, even if it has other files.
-// The Report is valid after an error too.
+// Apply applies the changes of files to the served generation (docs/data.md, "Deltas"). It
+// leaves out and reports lines that are neither records nor deletions, and records that
+// Elasticsearch refuses. Every other failure ends it, and the same call resumes it: a wrong
+// input (fault.BadRequest), a backend that is unavailable for too long (fault.Unavailable),
+// a lost lease, a cancelled context, a crash. A call first finishes an unfinished delta,
+// even if that has other files. The Report is valid after an error too.
 func Apply(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -56,7 +55,7 @@ type apply struct {
 	folder  *folder
 	notes   []string
 
-	// Of the delta being applied:
+	// State of the delta being applied:
 	state         *state
 	resumed       bool
 	finished      bool
@@ -66,8 +65,8 @@ type apply struct {
 	deadLettersAt string // path of the file of a finished delta, "" if there is none
 	dirty         map[catalog.Dataset]*idLog
 	changed       map[catalog.Dataset]*idLog
-	renamed       *idLog   // projects whose firms have other names
-	processed     int64    // records dealt with in this call
+	renamed       *idLog   // projects whose firms have new names
+	processed     int64    // records processed in this call
 	arrival       int64    // of new signals, in milliseconds since 1970
 	begun         recordID // state.Begun when the pass began
 	began         time.Time
@@ -81,7 +80,7 @@ func (a *apply) note(note string) {
 // run executes the call while it holds the lease.
 func (a *apply) run(ctx context.Context) (err error) {
 	defer func() {
-		// The cause of a cancellation says more than the error.
+		// The cause of a cancellation is more informative than the error.
 		if err != nil && ctx.Err() != nil {
 			err = cmp.Or(context.Cause(ctx), err)
 		}
@@ -121,8 +120,8 @@ func (a *apply) run(ctx context.Context) (err error) {
 	return a.start(ctx, l)
 }
 
-// unfinished returns the delta of the work folder that is to be resumed, nil when
-// there is none.
+// unfinished returns the delta of the work folder that must be resumed, nil if there is
+// none.
 func (a *apply) unfinished() (*state, error) {
 	s, err := a.folder.read()
 	switch {
@@ -132,8 +131,7 @@ func (a *apply) unfinished() (*state, error) {
 	case err != nil || s == nil:
 		return nil, err
 	case a.Abandon:
-		// This applies to the same files, too. From here on its mark counts as
-		// foreign.
+		// This applies to the same files, too. From here on its mark counts as foreign.
 		a.note("given up: the delta " + s.Delta + " in the work folder")
 		return nil, a.folder.clear()
 	default:
@@ -239,16 +237,16 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	return a.save()
 }
 
-// chooseStart continues at the state's place, or starts over when another
-// generation is served.
+// chooseStart continues at the state's position, or starts over when another generation is
+// served.
 func (a *apply) chooseStart(s *state, l live) error {
 	marked := slices.Contains(l.marks, s.Delta)
 	switch {
 	case s.Generation == l.generation && (marked || s.Stage == notifying):
 		return nil
 	case s.Generation == l.generation:
-		// Nothing was begun, or another process gave the delta up and may have
-		// written since. Dirty records stay dirty.
+		// The delta has not begun, or another process abandoned it and may have written
+		// since. Dirty records stay dirty.
 	case s.Generation == "":
 		// A new delta.
 	default:
@@ -293,7 +291,8 @@ func (a *apply) save() error {
 // notifyPage is how many records the listener gets in one call.
 const notifyPage = 1_000
 
-// notify tells the feed and the listener what changed. Searches see all changes by now.
+// notify publishes the changes in the feed and calls the listener. Searches see all changes
+// by now.
 func (a *apply) notify(ctx context.Context) error {
 	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
 	if err := a.Feed.Publish(ctx, a.state.Delta); err != nil {
@@ -338,8 +337,8 @@ func (a *apply) close() error {
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
-			// An earlier call requested this path. An error here would keep this
-			// delta, and all later ones, from finishing.
+			// An earlier call requested this path. An error here would block this delta,
+			// and all later ones.
 			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
 			to = ""
 		}
@@ -361,8 +360,8 @@ func (a *apply) close() error {
 	return nil
 }
 
-// namesOf returns the names of the files in reports: their names without a folder,
-// or their paths where two have the same name.
+// namesOf returns the names of the files in reports: base names, or paths if two files have
+// the same base name.
 func namesOf(inputs []inputStamp) []string {
 	count := map[string]int{}
 	for _, in := range inputs {

@@ -12,9 +12,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// checkDeadLettersPath refuses an unusable path for dead letters before any other
-// work. The file replaces another file of that name, but not an input, a device, a
-// pipe, a link or a folder.
+// checkDeadLettersPath refuses an unusable path for dead letters before any other work. The
+// file may replace another file of that name, but not an input, a device, a pipe, a link or
+// a folder.
 func checkDeadLettersPath(path string, inputs []inputStamp) error {
 	if err := replaceable(path); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
@@ -37,7 +37,7 @@ func checkDeadLettersPath(path string, inputs []inputStamp) error {
 
 var errNoFile = errors.New("it is there and is no file, but a device, a pipe, a link or a folder")
 
-// replaceable returns nil when a file can be renamed to a path.
+// replaceable returns nil if a file can be renamed to a path.
 func replaceable(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -82,9 +82,9 @@ func (a *apply) copyDeadLetters(path string) error {
 	return durable.ReplaceFrom(path, file)
 }
 
-// redirect decides where an interrupted delta writes its dead letters. If it is the
-// delta of this call, that is the path of this call. The dead letters of another
-// delta must replace neither those of this call nor one of its inputs.
+// redirect decides where an interrupted delta writes its dead letters. If it is the delta
+// of this call, that is the path of this call. The dead letters of another delta must
+// replace neither those of this call nor one of its inputs.
 func (a *apply) redirect(before *state) {
 	switch to := before.DeadLettersTo; {
 	case equalInputs(before.Inputs, a.inputs):

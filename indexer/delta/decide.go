@@ -2,7 +2,7 @@ package delta
 
 import "atlas/search/document"
 
-// outcome is what an entry does.
+// outcome is the effect of an entry.
 type outcome uint8
 
 const (
@@ -13,16 +13,16 @@ const (
 	updated
 	deleted
 	absent   // no record to delete
-	merged   // the record became another
-	unmerged // what the record became is not there
-	// suppressed: the record stays out, and is deleted if it is there
+	merged   // the record is merged into another
+	unmerged // the record to merge into does not exist
+	// suppressed: the record is left out, and deleted if it exists
 	suppressed
 )
 
-// changes reports whether the record is different afterwards.
+// changes reports whether the record changes.
 func (o outcome) changes() bool { return o == created || o == updated || o.gone() }
 
-// gone reports whether the record is not there afterwards because of the entry.
+// gone reports whether the entry removes the record.
 func (o outcome) gone() bool { return o == deleted || o == merged || o == suppressed }
 
 // counter is the counter of an outcome.
@@ -51,14 +51,13 @@ func (o outcome) counter(c *Counts) *int64 {
 	}
 }
 
-// decide returns what an entry does to the present record, nil for none. gone is
-// the updated_at of a remembered deletion, started the time of the delta, both in
-// milliseconds. The later updated_at wins; with equal ones the delta wins, so that
-// applying it again changes nothing. A deletion without updated_at always wins.
+// decide returns the effect of an entry on the present record, nil for none. gone is the
+// updated_at of a remembered deletion, started the time of the delta, both in milliseconds.
+// The later updated_at wins; if they are equal the delta wins, so that a second application
+// changes nothing. A deletion without updated_at always wins.
 //
-// The entry's record gets the times that its line leaves out: created_at and
-// detected_at of the present record, and the time of the delta as updated_at,
-// unless nothing else changes.
+// Times that the line omits are added to the entry's record: created_at and detected_at of
+// the present record, and the time of the delta as updated_at, unless nothing else changes.
 func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	at := e.updatedAt(started)
 	if e.deleted {
@@ -108,8 +107,8 @@ func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	}
 }
 
-// deletedAt is the updated_at of a tombstone. Without one in the line it is later
-// than the record that is deleted.
+// deletedAt is the updated_at of a tombstone. If the line has none, it is later than the
+// updated_at of the deleted record.
 func (e entry) deletedAt(old *document.Record, started int64) int64 {
 	at := e.updatedAt(started)
 	if old != nil && e.updated == noTime.UnixMilli() {
@@ -118,8 +117,7 @@ func (e entry) deletedAt(old *document.Record, started int64) int64 {
 	return at
 }
 
-// equalValues compares the values that lines give and, with derived set, the
-// derived ones.
+// equalValues compares the values that lines give and, with derived set, the derived ones.
 func equalValues(a, b document.Record, derived bool) bool {
 	for range a.Differences(b, derived) {
 		return false

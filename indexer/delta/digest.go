@@ -9,9 +9,8 @@ import (
 	"atlas/search/document"
 )
 
-// skipUnchanged drops the documents that the index already has. The records of the
-// items are equal; only the digests show whether the fields that only searches use
-// are also equal.
+// skipUnchanged drops the documents that the index already has. The records of the items
+// are equal; only the digests show whether the fields that only searches use are equal too.
 func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) error {
 	if len(items) == 0 {
 		return nil
@@ -30,7 +29,7 @@ func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) 
 }
 
 // findLate finds the new signals of an interrupted attempt. If the feed was settled
-// meanwhile, readers of later arrivals may not have seen them; they arrive now.
+// meanwhile, readers of later arrivals may not have seen them; so they arrive now.
 func (a *apply) findLate(ctx context.Context, index string, items []*item) error {
 	var again []*item
 	for _, it := range items {
@@ -46,7 +45,7 @@ func (a *apply) findLate(ctx context.Context, index string, items []*item) error
 	return err
 }
 
-// addArrivals adds to the documents of signals when they arrived: new ones now.
+// addArrivals adds arrivals to the documents of signals; new signals arrive now.
 func (a *apply) addArrivals(ctx context.Context, index string, items []*item) error {
 	var present []*item
 	for _, it := range items {

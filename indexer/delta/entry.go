@@ -11,32 +11,33 @@ import (
 
 const idSize = 16
 
-// recordID is a record's id as bytes, which sort as ids do.
+// recordID is a record's id as bytes, which sort like ids.
 type recordID [idSize]byte
 
-// noTime stands for a time that a line leaves out. No line can hold it.
+// noTime stands for a time that a line omits. No line can hold it.
 var noTime = time.UnixMilli(-1 << 60)
 
 // entry is a change of one record.
 type entry struct {
 	id recordID
-	// file and line say where it was read. file counts Options.Files and then
+	// file and line are the position of the line. file counts Options.Files and then
 	// Options.Corrected.
 	file int
 	line int64
-	// deleted means that the record is deleted; then record is empty. If it became
-	// another, into is that one.
+	// deleted means that the record is deleted; then record is empty. into is the record
+	// that it was merged into, if any.
 	deleted bool
 	into    recordID
-	// suppressed means that the record stays out, whatever its line says; then deleted is set.
+	// suppressed means that the record is left out, whatever its line says; then deleted is
+	// set.
 	suppressed bool
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64
 	record  document.Record
 }
 
-// updatedAt is the entry's updated_at, by default the time at which the delta was
-// begun, both in milliseconds.
+// updatedAt is the entry's updated_at, by default the start time of the delta, both in
+// milliseconds.
 func (e entry) updatedAt(started int64) int64 {
 	updated := e.updated
 	if !e.deleted {
@@ -63,7 +64,7 @@ func (e entry) append(b []byte) []byte {
 	return e.record.AppendBinary(append(b, recordEntry))
 }
 
-// merged reports whether the record became another.
+// merged reports whether the record is merged into another.
 func (e entry) merged() bool { return e.into != recordID{} }
 
 // The kinds of entries.
@@ -122,8 +123,8 @@ func decodeEntry(d catalog.Dataset, id recordID, b []byte) (entry, error) {
 	return e, err
 }
 
-// sortKey orders entries by id. Entries of one id are in descending order of
-// updated_at, file and line, so that the first one counts.
+// sortKey orders entries by id. Entries of one id are in descending order of updated_at,
+// file and line, so that the first one wins.
 func (e entry) sortKey(b []byte, started int64) []byte {
 	b = append(b[:0], e.id[:]...)
 	for _, n := range []int64{e.updatedAt(started), int64(e.file), e.line} {

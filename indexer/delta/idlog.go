@@ -12,13 +12,13 @@ func (id recordID) String() string { return uuid.UUID(id).String() }
 // after reports whether the id sorts after another one.
 func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-// idLog is an append-only file of ids. Opening it cuts off a partly written id. A
-// superfluous id does no harm.
+// idLog is an append-only file of ids. Opening it cuts off a partly written id. Superfluous
+// ids are harmless.
 type idLog struct {
 	file *os.File
 	buf  []byte
 	size int64
-	// seen are recently added ids: many records in a row name the same parents.
+	// seen are recently added ids: many consecutive records name the same parents.
 	seen map[recordID]struct{}
 }
 

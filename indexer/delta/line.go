@@ -18,9 +18,9 @@ import (
 // deletedKey distinguishes a deletion from a record.
 const deletedKey = "deleted"
 
-// parseLine parses a line of a dataset: a record or a merge, as in a load, or a
-// deletion, {"id": …, "deleted": true} with or without updated_at. A line with problems
-// is none of them.
+// parseLine parses a line of a dataset: a record or a merge, as in a load, or a deletion,
+// {"id": …, "deleted": true} with or without updated_at. A line with problems is none of
+// these.
 func parseLine(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	if m, is, problems := document.ParseMerge(d, line); is {
 		return mergeEntry(m, problems)
@@ -70,8 +70,8 @@ func parseRecord(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	return entry{id: document.IDBytes(record.ID()), record: record}, nil
 }
 
-// parseDeletion parses an object with "deleted": true. Other keys are problems: in
-// a whole record the key may mean something else.
+// parseDeletion parses an object with "deleted": true. Other keys are problems: in a whole
+// record the key may mean something else.
 func parseDeletion(line []byte) (entry, []document.Problem) {
 	e := entry{deleted: true, updated: noTime.UnixMilli()}
 	var problems []document.Problem
@@ -79,7 +79,7 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 		problems = append(problems, document.Problem{Field: field, Reason: reason})
 	}
 	decoder := jsontext.NewDecoder(bytes.NewReader(line))
-	_, _ = decoder.ReadToken() // an object: it was read before
+	_, _ = decoder.ReadToken() // an object, already checked
 	known := false
 	for decoder.PeekKind() != '}' {
 		name, err := decoder.ReadToken()
@@ -123,10 +123,10 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 	return e, problems
 }
 
-// parseDeadLetter returns the line in a dead letter; known reports whether it is a
-// dead letter at all. With a problem, corrected is the dead letter itself, so that
-// nothing is lost: a dead letter without a dataset contains another one, and is
-// parsed as that when it comes back.
+// parseDeadLetter returns the line in a dead letter; known reports whether it is a dead
+// letter. With a problem, corrected is the dead letter itself, so that nothing is lost: a
+// dead letter without a dataset contains another one, and is parsed as that when it comes
+// back.
 func parseDeadLetter(line []byte) (d catalog.Dataset, corrected []byte, known bool, problems []document.Problem) {
 	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {

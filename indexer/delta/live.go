@@ -14,15 +14,15 @@ import (
 	"atlas/search/catalog"
 )
 
-// live is the generation that searches use, or that of Options.Erase.
+// live is the served generation, or that of Options.Erase.
 type live struct {
 	generation string
 	indices    map[catalog.Dataset]string
-	// marks are the names of deltas that began on it and have not finished.
+	// marks are the names of deltas that have begun on it and not finished.
 	marks []string
 }
 
-// findLive finds the generation that is written to.
+// findLive finds the generation to write to.
 func (a *apply) findLive(ctx context.Context) (live, error) {
 	l := live{indices: map[catalog.Dataset]string{}}
 	var all []generation.Index
@@ -55,8 +55,8 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 	return l, a.checkFolding(ctx, l)
 }
 
-// checkFolding refuses a generation whose texts another version folded: the documents of
-// a delta would not be found as the others are.
+// checkFolding refuses a generation whose texts another version folded: searches would not
+// find the documents of a delta like the others.
 func (a *apply) checkFolding(ctx context.Context, l live) error {
 	var all map[string]elastic.MappingMeta
 	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
@@ -80,8 +80,7 @@ func (a *apply) checkFolding(ctx context.Context, l live) error {
 // aliases of deltas.
 func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error {
-		// Read each time: the change may have been made although its answer was
-		// lost.
+		// Read each time: the change may have been made although its answer was lost.
 		all, err := generation.Indices(ctx, a.Elastic, a.Names)
 		if err != nil {
 			return err
@@ -101,14 +100,13 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 	})
 }
 
-// refuseForeign refuses to apply a delta while one of another work folder is
-// unfinished: related records may not follow its changes yet, and only its work
-// folder knows which.
+// refuseForeign refuses to apply a delta while one of another work folder is unfinished:
+// related records may not follow its changes yet, and only its work folder knows which.
 func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	var erasures []string
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool {
 		if erasure := strings.HasPrefix(delta, eraseMark); erasure && delta != own {
-			erasures = append(erasures, delta) // begun anew by what keeps the list
+			erasures = append(erasures, delta) // the holder of the list starts it over
 		}
 		return delta == own || strings.HasPrefix(delta, eraseMark)
 	})
@@ -117,7 +115,7 @@ func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 			return err
 		}
 	}
-	if len(foreign) == 0 || a.Erase != nil { // what an erasure deletes does not wait for others
+	if len(foreign) == 0 || a.Erase != nil { // the deletions of an erasure do not wait for others
 		return nil
 	}
 	if !a.Abandon {

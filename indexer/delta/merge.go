@@ -12,20 +12,20 @@ import (
 // work says why a record must be processed.
 type work struct {
 	id    recordID
-	entry *entry // nil if no line is about the record
+	entry *entry // nil if no line names the record
 	dirty bool   // its related records changed
 	// unmerged says why the entry's merge cannot be applied; 0 if it can.
 	unmerged merges.Reason
 }
 
-// mergeIterator merges the list of a dataset with its dirty records, in the order
-// of ids, starting where the pass had stopped.
+// mergeIterator merges the list of a dataset with its dirty records, in the order of ids,
+// starting where the pass had stopped.
 type mergeIterator struct {
 	dataset             catalog.Dataset
 	path                string // of the list
 	list, dirty         *extsort.Iterator
 	unmerged            *extsort.Iterator
-	hasListed, hasDirty bool // whether list and dirty stand on an entry
+	hasListed, hasDirty bool // whether list and dirty are at an entry
 	hasUnmerged         bool
 }
 

@@ -16,9 +16,9 @@ import (
 	"atlas/search/document"
 )
 
-// A merge deletes a record and tells what it became. That must be there after the delta,
-// or have become another that is. A pass finds the merges that cannot be applied before
-// it writes anything; they become dead letters.
+// A merge deletes a record and names its target. The target must exist after the delta, or
+// be merged into a record that does. Before a pass writes anything it finds the merges that
+// cannot be applied; they become dead letters.
 
 // findUnmerged lists the merges of a dataset that cannot be applied, unless the state has
 // the list.
@@ -70,7 +70,7 @@ func (a *apply) eachMerge(
 			return context.Cause(ctx)
 		}
 		if kind, err := decodeKind(list.Payload()); err != nil || kind != mergedEntry {
-			continue // a pass reports what is damaged
+			continue // a pass reports damaged entries
 		}
 		id := recordID(list.Key())
 		e, err := decodeEntry(d, id, list.Payload())
@@ -91,7 +91,7 @@ func (a *apply) keepUnmerged(ctx context.Context, d catalog.Dataset, unmerged *e
 		return err
 	}
 	defer sorted.Close()
-	// One of an interrupted attempt may be there.
+	// A file of an interrupted attempt may exist.
 	if err := os.Remove(a.folder.unmerged(d)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return unusable(err, a.folder.unmerged(d))
 	}
@@ -113,7 +113,7 @@ func (a *apply) keepUnmerged(ctx context.Context, d catalog.Dataset, unmerged *e
 	return a.save()
 }
 
-// fates decides which records will be there after the delta.
+// fates decides which records will exist after the delta.
 func (a *apply) fates(ctx context.Context, d catalog.Dataset, all []merges.Candidate) ([]merges.Fate, error) {
 	page := make([]*work, len(all))
 	for i, c := range all {
@@ -144,8 +144,7 @@ func (a *apply) fates(ctx context.Context, d catalog.Dataset, all []merges.Candi
 	return fates, nil
 }
 
-// became returns what those records of a page became that are not there and became others,
-// as it was told before.
+// became returns, for the missing records of a page, the targets of their published merges.
 func (a *apply) became(
 	ctx context.Context, d catalog.Dataset, page []*work, ids []string, there map[string]jsontext.Value,
 ) (map[recordID]recordID, error) {
@@ -166,8 +165,8 @@ func (a *apply) became(
 	return became, nil
 }
 
-// decideMerge completes the outcome of an entry that merges the record. A merge of a
-// record that is not there is told too, unless it was told before.
+// decideMerge completes the outcome of an entry that merges the record. The merge of a
+// missing record is published too, unless it was published before.
 func (it *item) decideMerge() {
 	switch {
 	case !it.entry.merged():

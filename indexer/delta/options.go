@@ -23,18 +23,18 @@ import (
 
 // Live reads the served generation. *search.Engine implements it.
 type Live interface {
-	// Lookup returns the present public records of ids, also those that searches do
-	// not see yet. Ids that the dataset does not have are missing.
+	// Lookup returns the present public records of ids, also those that searches do not see
+	// yet. Ids that the dataset lacks are missing.
 	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 	// Children returns the related records of records as of the last refresh. Every
 	// id has an entry.
 	Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error)
-	// ProjectsOf calls take with the ids of the projects that name one of the accounts, as
-	// of the last refresh, page by page. One can come more than once.
+	// ProjectsOf calls take page by page with the ids of the projects that name one of the
+	// accounts, as of the last refresh. An id can occur more than once.
 	ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error
 }
 
-// Tombstones remember deleted records for some days, with the updated_at of the
+// Tombstones store the ids of deleted records for some days, with the updated_at of the
 // deletion. *postgres.System implements it.
 type Tombstones interface {
 	NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map[string]time.Time) error
@@ -42,8 +42,8 @@ type Tombstones interface {
 	ForgetDeleted(ctx context.Context) error
 }
 
-// Listener hears which global records changed, after searches see the changes, so
-// that copies elsewhere can follow. It may hear of a record several times, and of
+// Listener is notified which global records changed, after searches see the changes, so
+// that copies elsewhere can follow. It may be notified of a record several times, and of
 // unchanged records.
 type Listener interface {
 	Changed(ctx context.Context, d catalog.Dataset, ids []string) error
@@ -55,8 +55,8 @@ type File struct {
 	Path    string
 }
 
-// Folder returns the dataset files of a folder, under the names that a load reads.
-// A folder without any is fault.BadRequest.
+// Folder returns the dataset files of a folder, under the names that a load reads. A folder
+// without any is fault.BadRequest.
 func Folder(dir string) ([]File, error) {
 	var files []File
 	for _, d := range ndjson.Datasets {
@@ -77,11 +77,10 @@ func Folder(dir string) ([]File, error) {
 	return files, nil
 }
 
-// Options say what to apply and where to. Files or Corrected, Elastic, Live and
-// WorkDir are required.
+// Options configure Apply. Files or Corrected, Elastic, Live and WorkDir are required.
 type Options struct {
-	// Files are read in this order. Of lines with the same id and updated_at the
-	// last one counts.
+	// Files are read in this order. Of lines with the same id and updated_at the last one
+	// wins.
 	Files []File
 	// Corrected are files of dead letters of a load or a delta whose records were
 	// corrected. They are read after Files.
@@ -89,28 +88,28 @@ type Options struct {
 	Elastic   *elastic.Client
 	Names     mappings.Names
 	Live      Live
-	// Tombstones remember deletions. Nil means that none are remembered.
+	// Tombstones store deletions. Nil means that none are stored.
 	Tombstones Tombstones
-	// Lease keeps other writers out. Nil means that the caller does.
+	// Lease excludes other writers. Nil means that the caller does.
 	Lease generation.Lease
 	// Listener is notified of changed records. Nil means none.
 	Listener Listener
-	// Feed tells what the delta changes. Nil means that nobody is told.
+	// Feed publishes the changes of the delta. Nil means that they are not published.
 	Feed *feed.Feed
-	// Suppressions say which records stay out. Nil means none.
+	// Suppressions are the records to leave out. Nil means none.
 	Suppressions Suppressions
-	// Erase deletes records instead of applying files, also the rest of what an interrupted
-	// attempt has deleted. Nil means that Files are applied.
+	// Erase deletes records instead of applying files, including what an interrupted
+	// attempt left. Nil means that Files are applied.
 	Erase *Erase
-	// WorkDir keeps the delta while it is being applied, so that it can be resumed.
-	// It belongs to one installation and serves all its deltas.
+	// WorkDir stores the delta while it is being applied, so that it can be resumed. It
+	// belongs to one installation and serves all its deltas.
 	WorkDir string
-	// DeadLetters is the path of an NDJSON file with every line and record that was
-	// left out, and the reason. "" means a file in WorkDir, unless there are none.
-	// An existing file is replaced; the path must not be anything but a file. For a
-	// resumed delta it replaces the path of the previous call.
+	// DeadLetters is the path of an NDJSON file with every line and record that was left
+	// out, and the reason. "" means a file in WorkDir, if there are any. An existing file
+	// is replaced; the path must not be anything else. For a resumed delta it replaces the
+	// path of the previous call.
 	DeadLetters string
-	// Abandon gives up an unfinished delta, of this work folder or another.
+	// Abandon abandons an unfinished delta, of this work folder or another.
 	Abandon bool
 	// Retry bounds how long a backend may be unavailable or busy.
 	Retry elastic.Retry

@@ -18,22 +18,21 @@ import (
 )
 
 // A delta is applied in passes, one for each dataset, children before parents
-// (catalog.Datasets): when a document is built, its children are final and
-// searchable. So each document is written once. The document of a parent holds the
-// document.Fragment of a record. If the fragment changes, the parents of the old
-// and of the new version become dirty, and their own pass rebuilds them.
+// (catalog.Datasets): when a document is built, its children are final and searchable. So
+// each document is written once. The document of a parent contains the document.Fragment of
+// each child. If a fragment changes, the parents of the old and of the new version become
+// dirty, and their own pass rebuilds them.
 //
-// A pass works in groups. Before it writes a group, the dirty records that follow
-// from the group are on disk. After a crash it decides and writes the group again,
-// from the current content of the index.
+// A pass works in groups. Before it writes a group, the dirty records that result from the
+// group are on disk. After a crash it decides and writes the group a second time, from the
+// current content of the index.
 
-// groupChildren bounds the related records in the documents of a group, as counted
-// in their old versions. Three groups are in memory at once.
+// groupChildren bounds the related records in the documents of a group, as counted in their
+// old versions. Three groups are in memory at once.
 const groupChildren = 10_000
 
-// pass applies a dataset. While a group is written, the records of the next one are
-// looked up and their documents built: records of one pass do not depend on each
-// other.
+// pass applies a dataset. While a group is written, the records of the next one are looked
+// up and their documents built: records of one pass do not depend on each other.
 func (a *apply) pass(ctx context.Context, d catalog.Dataset, l live) error {
 	s := a.state
 	listed, dirty := s.Lists, a.dirty[d]
@@ -100,13 +99,13 @@ func (a *apply) refresh(ctx context.Context, index string) error {
 type item struct {
 	work
 	outcome outcome
-	into    recordID         // what the record became, by its entry or by what was told before; zero if nothing
+	into    recordID         // the record it is merged into, by its entry or by a published merge; zero if none
 	old     *document.Record // nil if there is none
 	public  jsontext.Value   // of old
 	record  document.Record  // the new version
 	doc     []byte           // nil if nothing is written
-	erased  bool             // by Options.Erase: the feed tells it in any case
-	late    bool             // a new signal that an interrupted attempt may have written after others were told
+	erased  bool             // by Options.Erase: the feed publishes it in any case
+	late    bool             // a new signal that an interrupted attempt may have written after others were published
 }
 
 // prepare makes groups that are ready to be written.
@@ -283,8 +282,8 @@ func (a *apply) writeGroup(ctx context.Context, d catalog.Dataset, l live, items
 	return nil
 }
 
-// expected estimates how many records there are: more can become dirty, and some
-// are both in a list and dirty.
+// expected estimates the number of records: more can become dirty, and some are both in a
+// list and dirty.
 func (a *apply) expected() int64 {
 	n := int64(0)
 	for _, d := range catalog.Datasets {
@@ -325,7 +324,7 @@ func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*i
 		if !it.builds() {
 			continue
 		}
-		// Decoded again, because Build replaces the derived values of its record,
+		// Decoded a second time, because Build replaces the derived values of its record,
 		// and old must keep those of the old version.
 		if it.outcome != created && it.outcome != updated {
 			record, err := document.FromPublic(d, it.public)
@@ -366,9 +365,9 @@ func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*i
 	return a.addArrivals(ctx, l.indices[d], items)
 }
 
-// change is the item in the feed of changes, false if its public record stays as it is.
-// again means that the item was begun before: an interrupted attempt may have changed the
-// record after the feed was settled.
+// change is the item in the feed of changes, false if its public record is unchanged. again
+// means that the item was begun before: an interrupted attempt may have changed the record
+// after the feed was settled.
 func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
@@ -389,7 +388,8 @@ func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed
 	return c, true
 }
 
-// gone is the change of an item whose record is not there: a merge keeps being told.
+// gone is the change of an item whose record does not exist. A published merge remains a
+// merge.
 func (it *item) gone(d catalog.Dataset) changes.Change {
 	c := changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete}
 	if it.into != (recordID{}) {
@@ -398,14 +398,14 @@ func (it *item) gone(d catalog.Dataset) changes.Change {
 	return c
 }
 
-// markDependents adds the record to those that are reported to the listener. It
-// marks parents as dirty if their documents hold another fragment of the record.
+// markDependents adds the record to those that are reported to the listener. It marks
+// parents as dirty if their documents contain another fragment of the record.
 func (a *apply) markDependents(d catalog.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
-	// Report it even if the document is unchanged: counts of related records
-	// elsewhere may exceed what a document holds.
+	// Report it even if the document is unchanged: counts of related records elsewhere may
+	// exceed what a document holds.
 	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {
@@ -430,8 +430,8 @@ func (a *apply) markDependents(d catalog.Dataset, it *item) {
 	}
 }
 
-// markRenamed marks the projects of accounts that have other names than before, or whose
-// names appeared or went. The pass of the projects is over, and wrote the names of then.
+// markRenamed marks the projects of accounts whose names changed, appeared or disappeared.
+// The pass of the projects is over, and wrote the old names.
 func (a *apply) markRenamed(ctx context.Context, items []*item) error {
 	var ids []string
 	for _, it := range items {

@@ -57,7 +57,7 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		return err
 	}
 	defer a.deadLetters.Close()
-	// All are opened before any is read, so that a wrong one is reported at once.
+	// All files are opened before any is read, so that a wrong one is reported at once.
 	readers := make([]*ndjson.Reader, len(a.sources))
 	defer func() {
 		for _, reader := range readers {
@@ -149,7 +149,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			e, problems = parseLine(d, raw)
 		}
 		if known {
-			// A dead letter counts, whether or not its record is corrected.
+			// A dead letter counts as good, whether or not its record is corrected.
 			good++
 		}
 		if len(problems) > 0 && set.Line(d, raw) {
@@ -179,8 +179,8 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			return err
 		}
 	}
-	// A single bad line is no error. A file without any good line belongs to
-	// another dataset or program.
+	// A single bad line is not an error. A file without any good line belongs to another
+	// dataset or program.
 	if lines > 1 && good == 0 {
 		if from.dataset == "" {
 			return fault.New(fault.BadRequest, "%s is not what it should be: none of its %d lines is a dead letter of a load or a delta", from.path, lines)

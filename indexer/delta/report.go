@@ -21,8 +21,8 @@ type Report struct {
 	// Seconds is the time of this call.
 	Seconds  float64         `json:"seconds"`
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, at most journal.MaxProblems. DeadLetters is
-	// the file with all of it, "" when nothing was left out.
+	// Problems lists what was left out, at most journal.MaxProblems. DeadLetters is the
+	// file with all of it, "" when nothing was left out.
 	Problems    []journal.Problem `json:"problems"`
 	DeadLetters string            `json:"dead_letters"`
 	Notes       []string          `json:"notes"`
@@ -38,8 +38,8 @@ type DatasetReport struct {
 // Updated + Deleted + Merged + Absent + Refused.
 type Counts struct {
 	Lines int64 `json:"lines"` // blank ones are not counted
-	// Rejected lines are neither records nor deletions, or say that a record became one
-	// that is not there: see Problems.
+	// Rejected lines are neither records nor deletions, or merge a record into one that
+	// does not exist: see Problems.
 	Rejected int64 `json:"rejected"`
 	// Replaced lines have a newer line of the same id.
 	Replaced int64 `json:"replaced"`
@@ -51,19 +51,20 @@ type Counts struct {
 	Created   int64 `json:"created"`
 	Updated   int64 `json:"updated"`
 	Deleted   int64 `json:"deleted"`
-	// Merged records became others.
+	// Merged records were merged into others.
 	Merged int64 `json:"merged"`
 	// Suppressed lines are left out on request (docs/privacy.md); their records are deleted
-	// if they were there.
+	// if they existed.
 	Suppressed int64 `json:"suppressed"`
-	// SuppressedLines are such lines that are no records. A Report has them in Suppressed.
+	// SuppressedLines are suppressed lines that are not records. A Report counts them in
+	// Suppressed.
 	SuppressedLines int64 `json:"suppressed_lines,omitempty"`
 	// Absent are deletions of records that do not exist.
 	Absent int64 `json:"absent"`
 	// Refused records were rejected by Elasticsearch: see Problems.
 	Refused int64 `json:"refused"`
-	// Followed counts records without a line that were written because related
-	// records changed.
+	// Followed counts records without a line that were written because related records
+	// changed.
 	Followed int64 `json:"followed"`
 }
 

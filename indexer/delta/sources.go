@@ -14,7 +14,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// readSources reads what is said of sources beside the files of the delta.
+// readSources reads the descriptions of sources beside the files of the delta.
 func (a *apply) readSources() (catalog.Sources, error) {
 	var folders []string
 	for _, f := range a.Files {
@@ -25,8 +25,8 @@ func (a *apply) readSources() (catalog.Sources, error) {
 	return indexer.ReadSources(folders...)
 }
 
-// keepSources adds what is said of sources to what the generation keeps. Done again it
-// changes nothing.
+// keepSources adds descriptions of sources to those that the generation stores. It is
+// idempotent.
 func (a *apply) keepSources(ctx context.Context, l live) error {
 	if len(a.state.Sources) == 0 {
 		return nil

@@ -19,11 +19,11 @@ import (
 // The work folder of an installation holds the one delta that is being applied:
 //
 //	lock            held by the process that applies it
-//	state.json      the checkpoint; without it nothing was begun
-//	<dataset>.list  the entries that count, sorted by id
+//	state.json      the checkpoint; without it the delta has not begun
+//	<dataset>.list  the effective entries, sorted by id
 //	<dataset>.unmerged  merges of the list that cannot be applied, and why
 //	<dataset>.dirty records of the dataset whose related records changed
-//	renamed.dirty   projects whose firms have other names
+//	renamed.dirty   projects whose firms have new names
 //	<dataset>.told  records of the dataset that changed, for the listener
 //	letters.ndjson  dead letters
 //	scratch/        temporary files
@@ -33,7 +33,8 @@ type stage string
 
 const (
 	applying stage = "apply" // records are being written
-	// naming: all are written. Projects whose firms have other names are written again.
+	// naming: all are written. Projects whose firms have new names are written a second
+	// time.
 	naming    stage = "name"
 	notifying stage = "tell" // all are written and found by searches
 	done      stage = "done" // only cleaning up is left
@@ -47,9 +48,9 @@ type state struct {
 	Inputs        []inputStamp `json:"inputs"`
 	DeadLettersTo string       `json:"letters_to"`
 	Stage         stage        `json:"stage"`
-	// Generation is the generation that the delta writes to. Done and Begun are
-	// positions in Dataset: everything up to Done is written. Everything up to
-	// Begun is counted, its dirty records are on the disk, and it may be written.
+	// Generation is the generation that the delta writes to. Done and Begun are positions
+	// in Dataset: everything up to Done is written. Everything up to Begun is counted, its
+	// dirty records are on disk, and it may be written.
 	Generation string          `json:"generation"`
 	Dataset    catalog.Dataset `json:"dataset"`
 	Done       recordID        `json:"done"`
@@ -61,14 +62,14 @@ type state struct {
 	DeadLetterBytes     int64                           `json:"letters"`
 	ReadDeadLetterBytes int64                           `json:"read_letters"`
 	Counts              map[catalog.Dataset]*Counts     `json:"counts"`
-	// Arrival is the first one that the delta was given in the generation, in
+	// Arrival is the first arrival that the delta was given in the generation, in
 	// milliseconds since 1970.
 	Arrival int64 `json:"arrival,omitempty"`
-	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot
-	// be applied; nil: that is not known yet.
+	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot be
+	// applied; nil: not known yet.
 	Merges   map[catalog.Dataset]int64 `json:"merges,omitempty"`
 	Unmerged *extsort.Run              `json:"unmerged,omitempty"`
-	// Sources are what the sources of the records say of their data.
+	// Sources are what the sources of the records say about their data.
 	Sources catalog.Sources `json:"sources,omitempty"`
 }
 
@@ -102,7 +103,7 @@ func equalInputs(a, b []inputStamp) bool {
 	})
 }
 
-// MarshalText and UnmarshalText keep ids readable in the state.
+// MarshalText and UnmarshalText make ids readable in the state.
 func (id recordID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 func (id *recordID) UnmarshalText(text []byte) error {

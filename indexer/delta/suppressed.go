@@ -12,23 +12,24 @@ import (
 	"atlas/search/document"
 )
 
-// Suppressions say which records stay out. *eraser.Eraser implements it.
+// Suppressions say which records to leave out. *eraser.Eraser implements it.
 type Suppressions interface {
-	// Current returns the list as it is now, nil if nothing is suppressed.
+	// Current returns the present list, nil if nothing is suppressed.
 	Current(ctx context.Context) (*erasure.Set, error)
 }
 
 // Erase deletes records.
 type Erase struct {
-	// Generation is where; "" is the served one. Another one has no feed and no listener.
+	// Generation is where to delete; "" is the served one. Another one has no feed and no
+	// listener.
 	Generation string
 	Records    map[catalog.Dataset][]uuid.UUID
-	// Related are records whose documents have something of theirs: an attempt that was
-	// interrupted may have deleted what says so.
+	// Related are records whose documents contain values of the erased ones. An interrupted
+	// attempt may have deleted the records that link to them.
 	Related map[catalog.Dataset][]uuid.UUID
 }
 
-// eraseMark is what the names of deltas that erase begin with.
+// eraseMark is the prefix of the names of deltas that erase.
 const eraseMark = "erase-"
 
 func (a *apply) suppressions(ctx context.Context) (set *erasure.Set, err error) {
@@ -42,8 +43,8 @@ func (a *apply) suppressions(ctx context.Context) (set *erasure.Set, err error) 
 	return set, err
 }
 
-// suppress makes the entry one of a record that stays out, if it is of one. A record that
-// became a suppressed one is that one.
+// suppress marks the entry as suppressed if its record is. A record that was merged into a
+// suppressed one counts as that one.
 func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	if e.suppressed || set.Empty(d) {
 		return
@@ -61,8 +62,8 @@ func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	e.deleted, e.suppressed, e.into = true, true, recordID{}
 }
 
-// outdated reports whether the entry stays out for a value that the present record does not
-// have anymore.
+// outdated reports whether the entry is suppressed because of a value that the present
+// record no longer has.
 func (e *entry) outdated(d catalog.Dataset, old *document.Record, set *erasure.Set) bool {
 	return e.suppressed && old != nil && e.updated != noTime.UnixMilli() && e.updated < old.Millis("updated_at") &&
 		!set.Has(d, indexer.ValuesOf(*old))
@@ -95,7 +96,7 @@ func (a *apply) nameOf(e entry) string {
 	return a.names[e.file]
 }
 
-// markRelated marks the documents that have something of records that are erased.
+// markRelated marks the documents that contain values of erased records.
 func (a *apply) markRelated() {
 	if a.Erase == nil {
 		return
@@ -107,7 +108,7 @@ func (a *apply) markRelated() {
 	}
 }
 
-// writesTo reports whether an index is of the generation that is written to.
+// writesTo reports whether an index belongs to the generation that is written to.
 func (a *apply) writesTo(in generation.Index) bool {
 	if a.Erase == nil || a.Erase.Generation == "" {
 		return in.Served

@@ -83,7 +83,7 @@ func (a *apply) write(ctx context.Context, d catalog.Dataset, l live, sent []*it
 			a.note(fmt.Sprintf("elasticsearch refuses to write %s of %s anew: %s", it.id, d, reason))
 			continue
 		}
-		if it.outcome == created { // it was announced
+		if it.outcome == created { // the feed has the change
 			announced = append(announced, it.gone(d))
 		}
 		*it.outcome.counter(counts)--
@@ -95,6 +95,6 @@ func (a *apply) write(ctx context.Context, d catalog.Dataset, l live, sent []*it
 		}
 	}
 	// This fails if the feed was settled meanwhile, perhaps before the records were
-	// written. The group is then done again.
+	// written. The group is then repeated.
 	return a.Feed.Append(ctx, a.state.Delta, announced)
 }

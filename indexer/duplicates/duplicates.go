@@ -1,6 +1,6 @@
 // Package duplicates finds records of the served generation that look like one firm or
-// person (docs/match.md, "Duplicates"). It changes nothing, and says which record looks
-// like which: whether they are one is for people to decide.
+// person (docs/match.md, "Duplicates"). It changes nothing and only reports which records
+// look alike: people decide whether they are one.
 package duplicates
 
 import (
@@ -25,13 +25,13 @@ import (
 // matches: there are many more pairs of records than inputs.
 const DefaultMinConfidence = 0.9
 
-// Options say what to compare. Elastic and Dataset are required.
+// Options configure Run. Elastic and Dataset are required.
 type Options struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
 	// Dataset is one of query.Matched.
 	Dataset catalog.Dataset
-	// MinConfidence is the least of a pair, 0 to 1.
+	// MinConfidence is the minimum confidence of a pair, 0 to 1.
 	MinConfidence float64
 	// Limit is how many groups the report has; 0 means all.
 	Limit int
@@ -61,15 +61,15 @@ type Report struct {
 	Dataset    catalog.Dataset `json:"dataset"`
 	Started    time.Time       `json:"started"`
 	Seconds    float64         `json:"seconds"`
-	// Records were read, and Pairs of them compared.
+	// Records counts the records read, Pairs the pairs compared.
 	Records int64 `json:"records"`
 	Pairs   int64 `json:"pairs"`
-	// Crowded is how many keys so many records have that some of them were not compared.
+	// Crowded counts the keys with so many records that some of them were not compared.
 	Crowded int64 `json:"crowded"`
-	// GroupCount and RecordCount are all groups and their records.
+	// GroupCount and RecordCount count all groups and their records.
 	GroupCount  int `json:"group_count"`
 	RecordCount int `json:"record_count"`
-	// Groups are the first Options.Limit, the most confident first.
+	// Groups are the first Options.Limit groups, the most confident first.
 	Groups []Group `json:"groups"`
 }
 
@@ -95,7 +95,8 @@ type search struct {
 	report  Report
 	dir     string
 	records *records
-	// sharing is how many records have a name, by its hash, of those that more than two have.
+	// sharing is how many records have a name, by its hash, for names of more than two
+	// records.
 	sharing map[uint64]int
 }
 

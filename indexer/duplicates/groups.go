@@ -11,7 +11,7 @@ import (
 	"atlas/search/match"
 )
 
-// link connects two places with a confidence.
+// link connects the records at two positions with a confidence.
 type link struct {
 	places     [2]uint64
 	confidence float64
@@ -21,12 +21,12 @@ type link struct {
 type cluster struct {
 	places []uint64
 	links  []link
-	// domains are those of its records, each set once; records without any are left out.
+	// domains has the domains of each of its records, without duplicates and empty sets.
 	domains [][]string
 }
 
-// group joins linked records, the most confident first, unless that would put records
-// with conflicting domains into one group.
+// group joins linked records, the most confident first, unless that would put records with
+// conflicting domains into one group.
 func (s *search) group(ctx context.Context, links *extsort.Sorter) error {
 	entries, err := links.Iterate(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func conflict(a, b [][]string) bool {
 	})
 }
 
-// weakest is the least confidence of the links: that of the last one.
+// weakest is the lowest confidence of the links: that of the last one.
 func (c *cluster) weakest() float64 { return c.links[len(c.links)-1].confidence }
 
 // list puts the groups into the report.

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// neighbours is how many others that have a key in common a record is compared with.
+	// neighbours is with how many other records with the same key a record is compared.
 	neighbours = 20
 	// ofName is how many records of one name are compared with other names, by a loose key.
 	ofName = 4
 
-	// pairKeySize is the size of an entry of pairs: the places of two records.
+	// pairKeySize is the size of an entry of pairs: the positions of two records.
 	pairKeySize = 16
 	// linkKeySize is the size of an entry of links: the bits of the confidence, inverted,
 	// and a pair.
 	linkKeySize = 24
 )
 
-// pair writes the pairs of records that have a key in common, some several times. Where
-// many records have it, each is paired with the next ones, in the order of names.
+// pair writes the pairs of records with a common key, some several times. If many records
+// have a key, each is paired with the next ones, in the order of names.
 func (s *search) pair(ctx context.Context, keys, pairs *extsort.Sorter) error {
 	entries, err := keys.Iterate(ctx)
 	if err != nil {
@@ -37,10 +37,10 @@ func (s *search) pair(ctx context.Context, keys, pairs *extsort.Sorter) error {
 	defer entries.Close()
 	type member struct{ name, place uint64 }
 	var (
-		recent    []member // of the key, the last neighbours
+		recent    []member // the last neighbours records of the key
 		key, name uint64
 		same      int  // records of the name
-		passed    bool // a record of the key is not in recent anymore
+		passed    bool // a record of the key was dropped from recent
 		crowded   bool
 	)
 	crowd := func() {
@@ -107,7 +107,7 @@ func (s *search) pair(ctx context.Context, keys, pairs *extsort.Sorter) error {
 // pairsAtOnce is how many pairs a goroutine takes.
 const pairsAtOnce = 512
 
-// compare writes the pairs that have the confidence to links, once each.
+// compare writes the pairs that reach the minimum confidence to links, once each.
 func (s *search) compare(ctx context.Context, pairs, links *extsort.Sorter) error {
 	entries, err := pairs.Iterate(ctx)
 	if err != nil {

@@ -19,15 +19,15 @@ import (
 	"atlas/search/match"
 )
 
-// records is a file of records, each after its length, 4 bytes. A record is known by its
-// place in the file.
+// records is a file of records, each preceded by its length in 4 bytes. A record is
+// identified by its position in the file.
 type records struct {
 	file *os.File
 	to   *bufio.Writer
 	next uint64
 }
 
-// add appends a record and returns its place.
+// add appends a record and returns its position.
 func (r *records) add(record []byte) (at uint64, err error) {
 	at = r.next
 	var length [4]byte
@@ -42,7 +42,7 @@ func (r *records) add(record []byte) (at uint64, err error) {
 
 // at reads a record. It is safe for concurrent use.
 func (r *records) at(place uint64) (record match.Record, err error) {
-	b := make([]byte, 512)                   // most records with one read
+	b := make([]byte, 512)                   // enough for most records in one read
 	n, err := r.file.ReadAt(b, int64(place)) // #nosec G115 -- a place in the file
 	if err != nil && !errors.Is(err, io.EOF) {
 		return record, fileError(err)
@@ -64,8 +64,8 @@ func fileError(err error) error {
 	return fault.Wrap(err, fault.Internal, "a temporary file cannot be used")
 }
 
-// blockKeySize is the size of an entry of keys: the hash of a key, whose last bit says
-// that it is loose, the hash of the record's name, and the place of the record.
+// blockKeySize is the size of an entry of keys: the hash of a key, whose last bit means
+// that it is loose, the hash of the record's name, and the position of the record.
 const blockKeySize = 24
 
 // read writes the records of an index to the file, and their keys to keys.

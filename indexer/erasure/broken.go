@@ -10,20 +10,22 @@ import (
 	"atlas/search/catalog"
 )
 
-// A text that is no JSON object is compared value by value, in time that grows with its length
-// alone: whoever writes it chooses how many values it seems to have.
+// A text that is not a JSON object is compared value by value, in time linear in its
+// length: whoever writes it chooses how many values it seems to have.
 const (
-	// longest is the length of a value in bytes that is compared, and of a text around an @.
+	// longest is the maximum length in bytes of a compared value, and of the text around an
+	// @.
 	longest = 1_000
-	// mostValues is how many different values are compared: a text with more counts as suppressed.
+	// mostValues is the maximum number of distinct values that are compared: a text with
+	// more counts as suppressed.
 	mostValues = 1_000
-	// deepest is how many objects in each other have names of their own.
+	// deepest is the nesting depth of objects up to which each has a name of its own.
 	deepest = 100
 )
 
-// hasPart reports whether a text that is no JSON object has the values of a suppressed record:
-// as it stands, without the escapes of JSON, of JSON in a string of JSON too, and without what
-// nobody sees.
+// hasPart reports whether a text that is not a JSON object has the values of a suppressed
+// record: as it is, without JSON escapes, without those of JSON in a JSON string, and
+// without invisible characters.
 func (s *Set) hasPart(d catalog.Dataset, text string) bool {
 	p := parts{set: s, dataset: d, judged: map[Values]bool{}}
 	once := unescaped(text)
@@ -60,7 +62,7 @@ func (p *parts) found(text string) bool {
 	return p.member(text) || p.address(text) || p.uuid(text)
 }
 
-// member looks at the members that a person is known by, the name together with the firm of the
+// member checks the members that identify a person, the name together with the firm of the
 // same object.
 func (p *parts) member(text string) bool {
 	var outer []Values
@@ -107,9 +109,9 @@ func (p *parts) member(text string) bool {
 	return false
 }
 
-// memberAt reads the member whose name begins with the quotation mark at a place, and its first
-// value if they are in an array. next is the place after it, 0: there is none. A value ends at
-// its own quotation mark, or with the text.
+// memberAt reads the member whose name begins with the quotation mark at a position, and
+// its first value if they are in an array. next is the position after it, 0 if there is
+// none. A value ends at its own quotation mark, or with the text.
 func memberAt(text string, at int) (name, value string, next int) {
 	rest := text[at+1:]
 	for _, known := range []string{"email", "phone", "name", "account_name"} {
@@ -155,8 +157,8 @@ func skip(text string, i int, what string) int {
 	return i
 }
 
-// address looks at the e-mail addresses, wherever they stand. An apostrophe can be of one, and a
-// quotation mark beside it.
+// address checks the e-mail addresses, wherever they are. An apostrophe can belong to one;
+// a quotation mark can be beside it.
 func (p *parts) address(text string) bool {
 	const around = " \t\r\n\"<>,;:=|[]{}()\\@"
 	for _, ends := range []string{around + "'", around} {
@@ -179,7 +181,7 @@ func (p *parts) address(text string) bool {
 	return false
 }
 
-// uuid looks at the ids, wherever they stand.
+// uuid checks the ids, wherever they are.
 func (p *parts) uuid(text string) bool {
 	const before, after = 8, 28 // characters of an id around its first hyphen
 	for at := 0; ; at++ {
@@ -197,7 +199,7 @@ func (p *parts) uuid(text string) bool {
 	}
 }
 
-// unescaped is a text with the characters that the escapes of JSON stand for.
+// unescaped is a text with its JSON escapes decoded.
 func unescaped(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text

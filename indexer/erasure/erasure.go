@@ -1,7 +1,7 @@
 // Package erasure knows which records are suppressed: records of persons, firms and
-// projects that were erased on request and that no load brings back (docs/privacy.md).
+// projects that were erased on request and that no load restores (docs/privacy.md).
 //
-// It keeps no value of a person, only keyed digests of normalized values. It is pure:
+// It stores no value of a person, only keyed digests of normalized values. It is pure:
 // package eraser erases, and Postgres has the list.
 package erasure
 
@@ -17,11 +17,11 @@ import (
 	"atlas/search/catalog"
 )
 
-// Kind is what a suppression knows a record by.
+// Kind is the kind of value by which a suppression identifies a record.
 type Kind string
 
-// The kinds. Records of all datasets but signals are known by id, persons by the others
-// too.
+// The kinds. Records of all datasets but signals are identified by id, persons by the
+// others too.
 const (
 	ID    Kind = "id"
 	Email Kind = "email"
@@ -38,10 +38,10 @@ func Datasets() []catalog.Dataset {
 	return []catalog.Dataset{catalog.Contacts, catalog.Accounts, catalog.Projects}
 }
 
-// Values are what a record can be known by. Values that it does not have are "".
+// Values are the values that identify a record. Missing values are "".
 type Values struct{ ID, Email, Phone, Name, Firm string }
 
-// Normal is the value of a kind as the newest normalization makes it, "" if there is none.
+// Normal is the value of a kind by the newest normalization, "" if there is none.
 func (v Values) Normal(k Kind) string { return v.of(k, Newest) }
 
 // of is the normalized value of a kind, "" if there is none.
@@ -68,25 +68,25 @@ type Suppression struct {
 	ID      uuid.UUID
 	Dataset catalog.Dataset
 	Kind    Kind
-	// Normalization and Key are the numbers of those that made the digest.
+	// Normalization and Key are the numbers of the normalization and the key of the digest.
 	Normalization int
 	Key           int
 	Digest        Digest
-	// KeyCheck says which key has the number; zero: that is not known.
+	// KeyCheck identifies the key with the number; zero: not known.
 	KeyCheck Digest
-	// Reason and By are what the operator said.
+	// Reason and By are what the operator stated.
 	Reason, By string
 	Added      time.Time
-	// Applied is when the record was gone from everything, nil: that is not finished.
+	// Applied is when the record was erased everywhere, nil: not finished.
 	Applied *time.Time
 	// Removed is when loading was allowed again, nil: it is not.
 	Removed *time.Time
-	// Seq is the place in the order of additions.
+	// Seq is the position in the order of additions.
 	Seq int64
 }
 
 // New makes a suppression by the newest normalization and key. Error: fault.BadRequest if
-// the values have none of the kind, or the dataset's records are not known by it.
+// the values have none of the kind, or the kind does not identify records of the dataset.
 func (k Keys) New(d catalog.Dataset, kind Kind, v Values) (Suppression, error) {
 	return k.make(d, kind, v, Newest)
 }
@@ -117,7 +117,7 @@ var unusable = map[Kind]string{
 	NameFirm: "a name is suppressed together with the name of its firm: both must have letters or digits",
 }
 
-// digest must never change: lists of years ago are compared with it.
+// digest must never change: it is compared with lists that are years old.
 func digest(key []byte, d catalog.Dataset, kind Kind, normalization int, normal string) (sum Digest) {
 	mac := hmac.New(sha256.New, key)
 	for _, part := range []string{"atlas suppression", string(d), string(kind), normal} {
@@ -131,22 +131,22 @@ func digest(key []byte, d catalog.Dataset, kind Kind, normalization int, normal 
 	return sum
 }
 
-// way is how the digests of some suppressions are made.
+// way is how the digests of some suppressions are computed.
 type way struct {
 	dataset            catalog.Dataset
 	kind               Kind
 	normalization, key int
 }
 
-// Set is a list of suppressions, to look records up in. A nil *Set has none. It may be used
-// by several goroutines.
+// Set is a list of suppressions for looking up records. A nil *Set is empty. It is safe for
+// concurrent use.
 type Set struct {
 	keys    Keys
 	entries map[way]map[Digest]uuid.UUID
 	through int64
 }
 
-// NewSet makes a Set of those suppressions that are not removed. Error: fault.BadRequest if
+// NewSet makes a Set of the suppressions that are not removed. Error: fault.BadRequest if
 // the key or the normalization of one is not known.
 func NewSet(keys Keys, list []Suppression) (*Set, error) {
 	s := &Set{keys: keys, entries: map[way]map[Digest]uuid.UUID{}}
@@ -167,7 +167,7 @@ func NewSet(keys Keys, list []Suppression) (*Set, error) {
 	return s, nil
 }
 
-// Through is the Seq of the newest suppression in the list that the Set was made of.
+// Through is the Seq of the newest suppression in the Set.
 func (s *Set) Through() int64 {
 	if s == nil {
 		return 0
@@ -213,34 +213,34 @@ func (s *Set) Has(d catalog.Dataset, v Values) bool {
 	return len(s.Find(d, v)) > 0
 }
 
-// Version says which list it is: another one has another version.
+// Version identifies the state of the list.
 type Version struct{ Through, Removed int64 }
 
 // Record is a record that is being erased.
 type Record struct {
 	Dataset catalog.Dataset
 	ID      uuid.UUID
-	// Suppressions are those that it is erased because of.
+	// Suppressions are the reasons for its erasure.
 	Suppressions []uuid.UUID
-	// Related are records whose documents have something of it.
+	// Related are records whose documents contain values of it.
 	Related map[catalog.Dataset][]uuid.UUID
 }
 
-// Erased counts what was deleted of what workspaces have of a record.
+// Erased counts what was deleted from workspaces.
 type Erased struct{ Overlays, Memberships, Answers int64 }
 
-// Link erases one contact by whoever gets the mail of its address (package removal). It has no
-// value of the person.
+// Link lets whoever receives the mail of a contact's address erase that contact (package
+// removal). It has no value of the person.
 type Link struct {
 	ID uuid.UUID
-	// Contact is the one that it erases.
+	// Contact is the contact that it erases.
 	Contact uuid.UUID
-	// Address has the keyed digest of the e-mail address that the contact had: a link is for
-	// who has that address, not for who has the contact's next one.
+	// Address has the keyed digest of the contact's e-mail address at that time: a link is
+	// for the owner of that address, not for the owner of a later one.
 	Address Suppression
 	// By is who asked for it.
 	By               string
 	Created, Expires time.Time
-	// Used is when the contact was erased by it, nil: it was not.
+	// Used is when the contact was erased by it, nil if it was not.
 	Used *time.Time
 }

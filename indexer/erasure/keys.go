@@ -12,10 +12,10 @@ import (
 )
 
 // Keys are the keys of digests by their numbers. The one with the highest number makes new
-// digests; the others are needed as long as the list has digests that they made.
+// digests; the others are needed while the list has digests made with them.
 type Keys map[int][]byte
 
-// minKey is the least length of a key in bytes, maxKeyNumber the highest number.
+// minKey is the minimum length of a key in bytes, maxKeyNumber the highest number.
 const (
 	minKey       = 32
 	maxKeyNumber = 1_000_000
@@ -23,8 +23,8 @@ const (
 
 var errNoKey = fault.New(fault.BadRequest, "--suppression-key (ATLAS_SUPPRESSION_KEY) is required: NUMBER:KEY, such as 1: and what openssl rand -hex 32 prints")
 
-// ParseKeys reads keys: NUMBER:KEY, separated by commas, spaces or line ends. No keys are no
-// error. Errors, without the key: fault.BadRequest.
+// ParseKeys reads keys: NUMBER:KEY, separated by commas, spaces or line ends. No keys are
+// not an error. Errors, without the key: fault.BadRequest.
 func ParseKeys(text string) (Keys, error) {
 	keys := Keys{}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' }) {
@@ -51,7 +51,7 @@ func (k Keys) newest() int {
 	return slices.Max(slices.Collect(maps.Keys(k)))
 }
 
-// check says which key has a number. The key cannot be told from it.
+// check identifies the key with a number without revealing it.
 func (k Keys) check(number int) (sum Digest) {
 	mac := hmac.New(sha256.New, k[number])
 	mac.Write([]byte("atlas suppression key"))
@@ -59,7 +59,7 @@ func (k Keys) check(number int) (sum Digest) {
 	return sum
 }
 
-// WrongKey says that a number had another key.
+// WrongKey is the error if a number had another key before.
 func WrongKey(number int) error {
 	return fault.New(
 		fault.BadRequest,
@@ -68,7 +68,7 @@ func WrongKey(number int) error {
 	)
 }
 
-// Know fails if the digest of a suppression cannot be compared with values.
+// Know fails if values cannot be compared with the digest of a suppression.
 func (k Keys) Know(s Suppression) error {
 	if _, known := normalizations[s.Normalization]; !known {
 		return fault.New(

@@ -7,9 +7,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// Line reports whether a line of a file is of a suppressed record, also one that is no
-// record for another reason, such as broken JSON: then each of its values counts by itself.
-// A line is as well that has too many values to compare.
+// Line reports whether a line of a file belongs to a suppressed record. If the line is not
+// a record, for example broken JSON, each of its values counts by itself. A line with too
+// many values to compare counts as suppressed.
 func (s *Set) Line(d catalog.Dataset, line []byte) bool {
 	if s.Empty(d) {
 		return false
@@ -20,7 +20,7 @@ func (s *Set) Line(d catalog.Dataset, line []byte) bool {
 	return s.hasPart(d, string(line))
 }
 
-// Read reads what a JSON object is known by. known is false if it is none.
+// Read reads the identifying values of a JSON object. known is false for anything else.
 func Read(object []byte) (v Values, known bool) {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(object, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A normalization makes values alike that mean the same. It never changes, whatever search
-// does: what it made is in lists of digests that nobody can make again. A better one gets the
-// next number, and both are used.
+// A normalization makes values equal that mean the same. It never changes, whatever search
+// does: its results are in lists of digests that nobody can recompute. A better one gets
+// the next number, and both are used.
 
 // Newest is the number of the normalization of new suppressions.
 const Newest = 2
@@ -25,8 +25,8 @@ var normalizations = map[int]normalization{
 	2: {id2, email2, phone2, nameFirm2},
 }
 
-// visible2 is a text without characters that nobody sees, and with those of another width or
-// form as the ordinary ones (NFKC).
+// visible2 is a text without invisible characters, and with characters of another width or
+// form replaced by ordinary ones (NFKC).
 func visible2(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -36,12 +36,12 @@ func visible2(s string) string {
 		}
 		return r
 	}, norm.NFKC.String(strings.ToValidUTF8(s, "")))
-	return strings.TrimSpace(norm.NFKC.String(s)) // what stood apart can compose now
+	return strings.TrimSpace(norm.NFKC.String(s)) // characters that were separated can compose now
 }
 
 func id2(s string) string { return id1(visible2(s)) }
 
-// email2 takes the full stops of other scripts in a domain as points, too.
+// email2 also reads the full stops of other scripts in a domain as points.
 func email2(s string) string {
 	local, domain, _ := strings.Cut(visible2(s), "@")
 	return email1(local + "@" + strings.ReplaceAll(domain, "。", "."))
@@ -73,8 +73,8 @@ func id1(s string) string {
 	return s
 }
 
-// email1 is an address in lower case, composed, without spaces around it and mailto:. What
-// providers do with points and plus signs differs, so these count.
+// email1 is an address in lower case, composed, without surrounding spaces and mailto:.
+// Providers treat points and plus signs differently, so these count.
 func email1(s string) string {
 	s = strings.ToLower(norm.NFC.String(strings.ToValidUTF8(strings.TrimSpace(s), "")))
 	s = strings.TrimSpace(strings.TrimPrefix(s, "mailto:"))

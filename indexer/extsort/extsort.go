@@ -1,8 +1,8 @@
-// Package extsort sorts more entries than fit into memory. An entry is a key of
-// fixed size and a payload. Parts are sorted in memory, written to compressed files
-// and merged when they are read. Keys are compared as bytes; the package does not
-// know what keys and payloads mean. Another process can reopen a Sorter that keeps
-// its files. It does not store data: the format of the files can change.
+// Package extsort sorts more entries than fit into memory. An entry is a key of fixed size
+// and a payload. Parts are sorted in memory, written to compressed files and merged when
+// they are read. Keys are compared as bytes; the package does not know what keys and
+// payloads mean. With Options.Keep another process can reopen a Sorter. It is not for
+// storing data: the format of the files can change.
 package extsort
 
 import (
@@ -32,19 +32,19 @@ type Options struct {
 	Name string
 	// KeySize is the length of every key, in bytes, at least 8.
 	KeySize int
-	// Memory bounds what each Writer holds before it writes a file, in bytes;
-	// 0 means DefaultMemory. It holds a single larger entry nevertheless.
+	// Memory bounds what each Writer holds before it writes a file, in bytes; 0 means
+	// DefaultMemory. A single entry may be larger.
 	Memory int
 	// FanIn bounds how many files are read at once, each with about 200 kB of
 	// buffers; 0 means DefaultFanIn. With more files some are merged first.
 	FanIn int
-	// Keep keeps the files after they have been read: their owner must remove them
-	// (see Runs). A file is on disk before Runs names it.
+	// Keep leaves the files in place after they have been read: their owner must remove
+	// them (see Runs). A file is on disk before Runs names it.
 	Keep bool
 }
 
-// Sorter takes entries through its Writers and returns them in the order of their
-// keys. Equal keys come in no particular order.
+// Sorter takes entries through its Writers and returns them in the order of their keys.
+// Equal keys come in no particular order.
 type Sorter struct {
 	opts    Options
 	entries atomic.Int64
@@ -68,8 +68,8 @@ func New(opts Options) *Sorter {
 	return &Sorter{opts: opts}
 }
 
-// Reopen returns a Sorter of files that one with the same Dir, Name and KeySize
-// wrote and kept. A missing file, or one of another size, is an error.
+// Reopen returns a Sorter over the files of a Sorter with the same Dir, Name and KeySize,
+// and Keep. A missing file, or one of another size, is an error.
 func Reopen(opts Options, runs []Run) (*Sorter, error) {
 	s := New(opts)
 	for _, r := range runs {
@@ -118,15 +118,14 @@ func (s *Sorter) addRun(r Run) {
 	s.runs = append(s.runs, r)
 }
 
-// Iterate returns the entries in order. All Writers must be closed before. It can
-// be called once: it removes the files as they are read, unless Keep is set.
+// Iterate returns the entries in order. All Writers must be closed before. Call it once: it
+// removes the files as they are read, unless Keep is set.
 func (s *Sorter) Iterate(ctx context.Context) (*Iterator, error) {
 	return s.IterateAfter(ctx, nil)
 }
 
-// IterateAfter is Iterate, beginning at the first entry whose key has a prefix
-// larger than start; nil means the first entry. It reads and skips the entries
-// before.
+// IterateAfter is Iterate, beginning at the first entry whose key has a prefix larger than
+// start; nil means the first entry. It reads and skips the entries before.
 func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, error) {
 	if err := s.Compact(ctx, func() error { return nil }); err != nil {
 		if !s.opts.Keep {
@@ -147,8 +146,8 @@ func (s *Sorter) IterateAfter(ctx context.Context, start []byte) (*Iterator, err
 func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	runs := s.Runs()
 	for len(runs) > s.opts.FanIn {
-		// Merge only as many files as bring the rest down to FanIn, at most FanIn,
-		// so that entries are rewritten as few times as possible.
+		// Merge only as many files as bring the rest down to FanIn, at most FanIn, so that
+		// entries are rewritten as few times as possible.
 		n := min(s.opts.FanIn, len(runs)-s.opts.FanIn+1)
 		merged, err := s.mergeRuns(ctx, runs[:n])
 		if err != nil {
@@ -167,7 +166,7 @@ func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 	return nil
 }
 
-// mergeRuns merges files into one and keeps them.
+// mergeRuns merges files into a file, and leaves them in place.
 func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
 	kept := s.opts
 	kept.Keep = true

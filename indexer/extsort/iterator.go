@@ -13,9 +13,9 @@ type Iterator struct {
 	err     error
 }
 
-// Open merges files of a folder: Dir, KeySize and Keep of the options count. Files
-// that are not kept are removed when they end, or by Close. The first entry is the
-// first whose key begins with more than start; nil means the first of all.
+// Open merges files of a folder: Dir, KeySize and Keep of the options apply. Without Keep,
+// files are removed when they end, or by Close. The first entry is the first whose key has
+// a prefix larger than start; nil means the first of all.
 func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
 	it := &Iterator{}
 	for i, from := range runs {
@@ -77,7 +77,7 @@ func (it *Iterator) Payload() []byte { return it.heap[0].entry[it.heap[0].keySiz
 // Err returns the error that ended the iteration early.
 func (it *Iterator) Err() error { return it.err }
 
-// Close ends the iteration. It removes the remaining files unless they are kept.
+// Close ends the iteration. It removes the remaining files unless Keep is set.
 func (it *Iterator) Close() {
 	for _, r := range it.heap {
 		r.close()

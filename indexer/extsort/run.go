@@ -16,8 +16,8 @@ import (
 // packSize is the size of a compressed block, in bytes.
 const packSize = 64 << 10
 
-// Run is a file of sorted entries: payload length, key, payload each. Entries
-// serves to detect a truncated file.
+// Run is a file of sorted entries: payload length, key, payload each. Entries detects a
+// truncated file.
 type Run struct {
 	File    string `json:"file"` // its name in Options.Dir
 	Entries int64  `json:"entries"`
@@ -32,7 +32,7 @@ type RunWriter struct {
 	packer *s2.Writer
 	length [binary.MaxVarintLen64]byte
 	count  int64
-	sync   bool // the file is to outlive the process and the machine
+	sync   bool // the file must outlive the process and the machine
 	err    error
 }
 
@@ -113,7 +113,7 @@ func openRun(opts Options, from Run) (*runReader, error) {
 		keySize: opts.KeySize, remaining: from.Entries}, nil
 }
 
-// seek moves to the first entry whose key begins with more than start.
+// seek moves to the first entry whose key has a prefix larger than start.
 func (r *runReader) seek(ctx context.Context, start []byte) (more bool, err error) {
 	for n := 0; ; n++ {
 		if more, err := r.next(); !more || err != nil {

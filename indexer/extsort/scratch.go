@@ -9,8 +9,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Scratch is a folder of temporary files that are of no use to another process. It
-// is locked as long as its process lives: a crash left one without a holder.
+// Scratch is a folder of temporary files that no other process needs. It is locked while
+// its process lives: without a lock it is left from a crash.
 type Scratch struct {
 	Path string
 	lock *os.File
@@ -18,8 +18,8 @@ type Scratch struct {
 
 const scratchPrefix = "atlas-scratch-"
 
-// NewScratch makes a folder in parent, which is made if it is missing, and removes
-// the folders there that crashes left.
+// NewScratch makes a folder in parent, creates parent if needed, and removes the folders
+// there that crashes left.
 func NewScratch(parent string, log *slog.Logger) (*Scratch, error) {
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return nil, fault.Wrap(err, fault.Internal, "no temporary folder can be made in %s", parent)
@@ -47,7 +47,7 @@ func (s *Scratch) Remove() {
 func removeAbandoned(parent string, log *slog.Logger) {
 	remaining, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
 	for _, path := range remaining {
-		// A folder without a lock is being made just now, or a crash left it empty.
+		// A folder without a lock is just being created, or a crash left it empty.
 		name := filepath.Join(path, "lock")
 		if _, err := os.Stat(name); err != nil {
 			continue

@@ -11,7 +11,7 @@ import (
 // slice: small inputs take little memory and nothing is copied.
 const blockSize = 1 << 20
 
-// entrySize is the memory of an entry beside its bytes.
+// entrySize is the memory of an entry besides its bytes.
 const entrySize = 24
 
 // entry refers to key and payload in a block. The prefix of the key decides most

@@ -20,13 +20,13 @@ import (
 	"atlas/search/document"
 )
 
-// compare writes the differences of the records of a generation and of those before,
-// joined by commas. false: one of those is not there anymore.
+// compare writes the differences between the records of a generation and of the previous
+// ones, joined by commas. false: one of those no longer exists.
 func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if from == "" {
 		return false, nil
 	}
-	// Of an earlier attempt.
+	// Left by an earlier attempt.
 	if err := f.begin(ctx, to, from); err != nil {
 		return false, err
 	}
@@ -72,13 +72,13 @@ type comparison struct {
 	dataset       catalog.Dataset
 	writer        string
 	before, after string
-	merges        bool // the generation after has merges
+	merges        bool // the later generation has merges
 	found         []changes.Change
 	doubtful      []uuid.UUID // records whose documents differ
 }
 
 // refresh makes searchable what the comparison reads: a delta may have been killed before
-// it did so, also in a generation that was served then.
+// its refresh, also in a generation that was served then.
 func (c *comparison) refresh(ctx context.Context) error {
 	for _, index := range []string{c.before, c.after} {
 		if err := c.Retry.Do(ctx, func(ctx context.Context) error { return c.Elastic.Refresh(ctx, index) }); err != nil {
@@ -119,20 +119,20 @@ func (c *comparison) run(ctx context.Context) error {
 			}
 		}
 	}
-	// A walk that failed looks like a complete one. What was written is not published then.
+	// A failed walk looks like a complete one. So nothing is published.
 	if err := cmp.Or(before.Err(), after.Err()); err != nil {
 		return err
 	}
 	return c.flush(ctx)
 }
 
-// How many changes are written, and records of each generation read, at once.
+// How many changes are written at once, and how many records of each generation read.
 const (
 	writeAtOnce = 5_000
 	readAtOnce  = 500
 )
 
-// flush writes what was found.
+// flush writes the differences found.
 func (c *comparison) flush(ctx context.Context) error {
 	if len(c.doubtful) > 0 {
 		var before, after map[string]document.Record

@@ -12,8 +12,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// A load knows the ids and digests of the documents that it has written. A comparison
-// reads them from its files instead of Elasticsearch.
+// A load knows the ids and digests of its documents. A comparison reads them from the
+// load's files instead of Elasticsearch.
 
 // digests are the ids and digests of the documents of a generation.
 type digests struct {
@@ -21,16 +21,16 @@ type digests struct {
 	open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)
 }
 
-// UseDigests says how to read the ids and digests of the documents of a generation that
-// was just loaded: keys are ids, payloads 8 bytes, big-endian. open returns nil where they
-// are not known. Nobody may have changed the generation since.
+// UseDigests says how to read the ids and digests of the documents of a generation that was
+// just loaded: keys are ids, payloads 8 bytes, big-endian. open returns nil if they are not
+// known. The generation must not have changed since.
 func (f *Feed) UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)) {
 	if f != nil {
 		f.digests = digests{generation, open}
 	}
 }
 
-// known returns those of the generation after, nil if they are not known.
+// known returns those of the later generation, nil if they are not known.
 func (c *comparison) known(ctx context.Context) *generation.Records {
 	if c.digests.of != c.writer || c.digests.open == nil {
 		return nil

@@ -1,8 +1,8 @@
-// Package feed writes the feed of changes of global records (docs/api.md, "Changes"): what
-// deltas change, and how two generations differ when searches are switched from one to
-// the other.
+// Package feed writes the feed of changes of global records (docs/api.md, "Changes"): the
+// changes of deltas, and the differences between two generations when searches are switched
+// from one to the other.
 //
-// Changes are written before, or while, they are made, and published when searches see them.
-// Elasticsearch keeps the id of the last publication, so that a restored Postgres, or a
-// restored Elasticsearch, is noticed: the feed then starts over.
+// Changes are written before, or while, they are made, and published when searches see
+// them. Elasticsearch stores the id of the last publication. It shows whether Postgres or
+// Elasticsearch was restored; the feed then starts over.
 package feed

@@ -17,7 +17,7 @@ import (
 	"atlas/search/changes"
 )
 
-// Store keeps the feed. *postgres.System implements it.
+// Store stores the feed. *postgres.System implements it.
 type Store interface {
 	FeedState(ctx context.Context) (changes.State, error)
 	BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error
@@ -34,13 +34,13 @@ type Store interface {
 
 // Live reads the served generation in real time. *search.Engine implements it.
 type Live interface {
-	// Lookup returns the present public records of ids. Ids that the dataset does not
-	// have are missing.
+	// Lookup returns the present public records of ids. Ids that the dataset lacks are
+	// missing.
 	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 }
 
-// Feed writes the feed. Callers hold the lease of writers of global records. A nil
-// *Feed writes nothing.
+// Feed writes the feed. Callers hold the lease of writers of global records. A nil *Feed
+// writes nothing.
 type Feed struct {
 	Store   Store
 	Elastic *elastic.Client
@@ -48,7 +48,7 @@ type Feed struct {
 	Live    Live
 	// Retry bounds how long a backend may be unavailable.
 	Retry elastic.Retry
-	// Log gets how long generations were compared. Nil means no log.
+	// Log gets how long comparisons of generations took. Nil means no log.
 	Log *slog.Logger
 	// digests are those of a generation that this process has loaded.
 	digests digests
@@ -57,8 +57,8 @@ type Feed struct {
 	Window int
 }
 
-// BeginDelta makes a delta the writer of the feed, or lets it go on. It returns the
-// arrival of its new signals, as Arrive does. A nil *Feed returns now.
+// BeginDelta makes a delta the writer of the feed, or lets it continue. It returns the
+// arrival of its new signals, like Arrive. A nil *Feed returns now.
 func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arrival time.Time, err error) {
 	if f == nil {
 		return now.Truncate(time.Millisecond), nil
@@ -73,8 +73,8 @@ func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arr
 }
 
 // Arrive returns the arrival of the new signals of a load: the present by the clock of the
-// Store, but later than all arrivals before. It first settles what others left unfinished, so that nothing of an
-// earlier arrival is seen later. A nil *Feed returns now.
+// Store, but later than all earlier arrivals. It first settles unfinished writers, so that
+// nothing with an earlier arrival becomes visible later. A nil *Feed returns now.
 func (f *Feed) Arrive(ctx context.Context, now time.Time) (at time.Time, err error) {
 	if f == nil {
 		return now.Truncate(time.Millisecond), nil
@@ -93,7 +93,7 @@ func (f *Feed) nextArrival(ctx context.Context) (at time.Time, err error) {
 	return at, err
 }
 
-// Arriving reports whether the arrival is the last one, and not published yet.
+// Arriving reports whether the arrival is the last one and not published yet.
 func (f *Feed) Arriving(ctx context.Context, at time.Time) (is bool, err error) {
 	if f == nil {
 		return true, nil
@@ -106,18 +106,18 @@ func (f *Feed) Arriving(ctx context.Context, at time.Time) (is bool, err error) 
 	return is, err
 }
 
-// Append writes changes that a delta is about to make. Even without changes it fails if
-// the delta is not the writer anymore.
+// Append writes changes that a delta is about to make. Even without changes it fails if the
+// delta is no longer the writer.
 func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) error {
 	if f == nil {
 		return nil
 	}
-	// After an unknown outcome the changes may be written twice, which does no harm.
+	// After an unknown outcome the changes may be written twice, which is harmless.
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.AppendChanges(ctx, delta, list) })
 }
 
-// Publish publishes what the writer wrote. Searches must see it. Published changes are not
-// published again. If a backend was restored meanwhile, the feed starts over instead.
+// Publish publishes the changes of the writer. Searches must see them. Changes are
+// published only once. If a backend was restored meanwhile, the feed starts over instead.
 func (f *Feed) Publish(ctx context.Context, writer string) error {
 	if f == nil {
 		return nil
@@ -158,8 +158,8 @@ func (f *Feed) publish(ctx context.Context, writer string) error {
 	return f.Store.Publish(ctx, writer, id)
 }
 
-// Switching is called before searches are switched between generations. from is "" if
-// the served indices are not those of one generation.
+// Switching is called before searches are switched between generations. from is "" if the
+// served indices do not belong to one generation.
 func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	if f == nil {
 		return nil
@@ -170,7 +170,7 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	if err := f.begin(ctx, to, from); err != nil {
 		return err
 	}
-	// The switch marks its aliases. Those of from are marked until then.
+	// The switch marks the new aliases. Those of from stay marked until then.
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		state, err := f.Store.FeedState(ctx)
 		if err != nil || slices.Contains(state.Marked, to) {
@@ -180,8 +180,8 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	})
 }
 
-// Switched is called after searches were switched to a generation: it compares it with
-// the one before and publishes the differences. Called again, it goes on where a process was
+// Switched is called after searches were switched to a generation: it compares it with the
+// previous one and publishes the differences. A second call continues where a process was
 // killed.
 func (f *Feed) Switched(ctx context.Context, to string) error {
 	if f == nil {
@@ -216,7 +216,7 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 	return f.forgetMerges(ctx)
 }
 
-// startOver makes every cursor too old: what changed since is not known.
+// startOver expires all cursors, because the changes after them are not known.
 func (f *Feed) startOver(ctx context.Context) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		kept, err := f.kept(ctx)
@@ -228,7 +228,7 @@ func (f *Feed) startOver(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if served != "" { // an export after the new cursors has all that was written before
+		if served != "" { // an export after the new cursors has everything that was written before
 			for _, d := range catalog.Datasets {
 				if err := f.Elastic.Refresh(ctx, f.Names.Alias(string(d))); err != nil {
 					return err
@@ -258,7 +258,7 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	case is.Switch && is.Writer == is.served && !is.moved():
 		return f.Switched(ctx, is.served)
 	case is.Switch && is.Writer == is.served:
-	case is.Switch: // it did not happen
+	case is.Switch: // the switch did not happen
 		if err := f.begin(ctx, is.Generation, is.Generation); err != nil {
 			return err
 		}
@@ -276,8 +276,8 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	if !is.switched() {
 		return f.Retry.Do(ctx, func(ctx context.Context) error { return f.mark(ctx, is.served) })
 	}
-	// Its signals may have arrived at any time up to now. First, because the next call goes
-	// on behind begin.
+	// Its signals may have arrived at any time up to now. This comes first, because a
+	// repeated call continues after begin.
 	if _, err := f.nextArrival(ctx); err != nil {
 		return err
 	}
@@ -297,8 +297,8 @@ func (f *Feed) begin(ctx context.Context, to, from string) error {
 }
 
 // Keep settles the feed if a writer left it unfinished, a switch was not announced, or a
-// backend was restored. It does nothing while somebody has the lease. Servers call it now
-// and then.
+// backend was restored. It does nothing while another process holds the lease. Servers call
+// it periodically.
 func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
 	is, err := f.look(ctx)
 	if err != nil || is.Writer == "" && !is.restored && !is.switched() && !is.newlyMarked() {
@@ -307,8 +307,8 @@ func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
 	return generation.WithLease(ctx, lease, func(ctx context.Context) error { return f.Settle(ctx, "") })
 }
 
-// correct writes what became of the records that an abandoned delta was about to change,
-// where it is not what the delta wrote.
+// correct writes the state of the records that an abandoned delta was about to change, if
+// it differs from what the delta wrote.
 func (f *Feed) correct(ctx context.Context, delta string) error {
 	for _, d := range catalog.Datasets {
 		if err := f.Retry.Do(ctx, func(ctx context.Context) error { return f.Elastic.Refresh(ctx, f.Names.Alias(string(d))) }); err != nil {
@@ -338,12 +338,13 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 						corrections = append(corrections, changes.Change{Dataset: d, ID: e.ID, Op: is})
 					}
 				}
-				// A record that had become another and did not come back still is that one.
+				// A record that was merged and did not come back is still merged.
 				if err := setMerges(ctx, d, corrections, f.Store.Merges); err != nil {
 					return err
 				}
 				after = list[len(list)-1].Seq
-				// The corrections come behind, are read again, and are right then.
+				// The corrections come later in the feed. If they are read a second time,
+				// they are right then.
 				return f.Store.AppendChanges(ctx, delta, corrections)
 			})
 			if err != nil {

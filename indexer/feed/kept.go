@@ -13,27 +13,27 @@ import (
 	"atlas/internal/elastic"
 )
 
-// Elasticsearch keeps the id of the last publication in a document. It is replaced only
-// by who has read it: the write of a process that was killed, or lost its lease, may
-// arrive late, and must not undo that of another.
+// Elasticsearch stores the id of the last publication in a document. Only a process that
+// has read it replaces it: the write of a process that was killed, or lost its lease, may
+// arrive late, and must not undo another's.
 
-// publication is the document that keeps the id of the last publication.
+// publication is the document with the id of the last publication.
 type publication struct {
 	ID uuid.UUID `json:"publication"`
 }
 
-// kept is the document as it was read. The zero value means that there is none.
+// kept is the document as read. The zero value means that there is none.
 type kept struct {
 	publication
 	seqNo, term int64
 }
 
-// errOtherKept says that the document is not what was read anymore.
+// errOtherKept means that the document has changed since it was read.
 var errOtherKept = errors.New("another process has written the id of a publication")
 
 const keptID = "last"
 
-// kept returns what Elasticsearch has.
+// kept reads the document from Elasticsearch.
 func (f *Feed) kept(ctx context.Context) (kept, error) {
 	res, err := f.Elastic.Do(ctx, esapi.GetRequest{Index: f.Names.Feed(), DocumentID: keptID})
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
@@ -72,5 +72,5 @@ func (f *Feed) keep(ctx context.Context, id uuid.UUID, was kept) error {
 	return err
 }
 
-// feedIndex creates the index of the document, which is read by its id alone.
+// feedIndex creates the index of the document, which is only read by its id.
 const feedIndex = `{"settings":{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1"}},"mappings":{"dynamic":false}}`

@@ -10,8 +10,8 @@ import (
 	"atlas/search/changes"
 )
 
-// MergeStore keeps which records became others, as the feed published it, and of each
-// generation. What a record became may have become another again.
+// MergeStore stores which records were merged into which, as published in the feed, and for
+// each generation. The target of a merge may have been merged since.
 type MergeStore interface {
 	Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 	GenerationMerges(ctx context.Context, generation string, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
@@ -21,8 +21,7 @@ type MergeStore interface {
 	ForgetGenerationMerges(ctx context.Context, but []string) error
 }
 
-// Merges returns what those of the records became that became others, by merges that
-// were published.
+// Merges returns the targets of those records that have a published merge.
 func (f *Feed) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (merges map[uuid.UUID]uuid.UUID, err error) {
 	if f == nil || len(ids) == 0 {
 		return nil, nil
@@ -35,7 +34,7 @@ func (f *Feed) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (
 }
 
 // NoteMerges stores merges of a generation before searches are switched to it; the switch
-// publishes them. The first call for a generation and dataset says first.
+// publishes them. The first call for a generation and dataset sets first.
 func (f *Feed) NoteMerges(ctx context.Context, to string, d catalog.Dataset, merges []changes.Change, first bool) error {
 	if f == nil {
 		return nil
@@ -51,9 +50,9 @@ func (f *Feed) hasMerges(ctx context.Context, d catalog.Dataset, to string) (has
 	return has, err
 }
 
-// setMerges makes merges of the deletions that are merges in the generation after, or were
-// published as merges: somebody else may have switched to a generation that has the record, and
-// back.
+// setMerges turns deletions into merges if the later generation merges the records, or if
+// merges of them were published: searches may have been switched to a generation that has
+// the record, and back.
 func (c *comparison) setMerges(ctx context.Context) error {
 	if c.merges {
 		of := func(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
@@ -66,7 +65,7 @@ func (c *comparison) setMerges(ctx context.Context) error {
 	return c.Retry.Do(ctx, func(ctx context.Context) error { return setMerges(ctx, c.dataset, c.found, c.Store.Merges) })
 }
 
-// setMerges makes merges of those deletions in a list whose records became others.
+// setMerges turns the deletions in a list into merges if their records were merged.
 func setMerges(
 	ctx context.Context, d catalog.Dataset, list []changes.Change,
 	merges func(context.Context, catalog.Dataset, []uuid.UUID) (map[uuid.UUID]uuid.UUID, error),
@@ -89,7 +88,7 @@ func setMerges(
 	return err
 }
 
-// appendMerges writes the merges of a generation whose records the generation before did
+// appendMerges writes the merges of a generation whose records the previous generation did
 // not have either, unless they were published.
 func (f *Feed) appendMerges(ctx context.Context, d catalog.Dataset, to string) error {
 	for after, more := uuid.Nil, true; more; {
@@ -109,7 +108,7 @@ func (f *Feed) appendMerges(ctx context.Context, d catalog.Dataset, to string) e
 	return nil
 }
 
-// forgetMerges removes the merges of generations that are gone.
+// forgetMerges removes the merges of generations that no longer exist.
 func (f *Feed) forgetMerges(ctx context.Context) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		all, err := generation.Indices(ctx, f.Elastic, f.Names)

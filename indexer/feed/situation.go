@@ -11,28 +11,28 @@ import (
 	"atlas/search/changes"
 )
 
-// A program that does not know the feed may switch searches. If it does so twice, away and
-// back, between two looks, the same generation is served, but followers may have read
-// records of another. So Atlas marks the search aliases with each switch that it makes: a
-// switch by anybody else leaves them without.
+// A program that does not know the feed may switch searches. If it switches away and back
+// between two checks, the same generation is served, but followers may have read records of
+// another. So Atlas marks the search aliases with each of its switches: a switch by another
+// program leaves them unmarked.
 
-// situation is what there is to settle.
+// situation is the state to settle.
 type situation struct {
 	changes.State
 	served   string   // the generation that searches use, "" if they use several or none
 	others   []string // that could be served
-	marked   bool     // the aliases of the served one are
+	marked   bool     // the aliases of the served generation are marked
 	restored bool
 }
 
-// switched reports whether searches use another generation than the feed knows of, or
-// may have used another meanwhile.
+// switched reports whether searches use another generation than the feed knows of, or may
+// have used another meanwhile.
 func (s situation) switched() bool {
 	return s.served != "" && (s.served != s.Generation || s.moved())
 }
 
-// moved reports whether somebody else has moved the aliases to the served generation after
-// Atlas had.
+// moved reports whether another program has moved the aliases to the served generation
+// after Atlas had.
 func (s situation) moved() bool { return !s.marked && slices.Contains(s.Marked, s.served) }
 
 // newlyMarked reports whether the feed does not know yet that the aliases are marked.
@@ -40,9 +40,9 @@ func (s situation) newlyMarked() bool {
 	return s.marked && (len(s.Marked) != 1 || s.Marked[0] != s.served)
 }
 
-// origins are the generations that followers may have read after a switch that nobody
-// announced, joined by commas: the last one that was published, and those that may have been
-// served in between. "" if it is not known.
+// origins are the generations that followers may have read before a switch that was not
+// announced, joined by commas: the last published one, and those that may have been served
+// in between. "" if they are not known.
 func (s situation) origins() string {
 	list := slices.Clone(s.others)
 	switch {
@@ -70,8 +70,8 @@ func (f *Feed) look(ctx context.Context) (is situation, err error) {
 	return is, err
 }
 
-// mark marks the aliases of a generation, if it is served and the marker may, and
-// remembers whether they are.
+// mark marks the aliases of a generation, if it is served and this process may, and stores
+// whether they are marked.
 func (f *Feed) mark(ctx context.Context, served string) error {
 	is, err := f.look(ctx)
 	if err != nil || served == "" || is.served != served {
@@ -83,7 +83,8 @@ func (f *Feed) mark(ctx context.Context, served string) error {
 			return err
 		}
 		err = f.Elastic.ChangeAliases(ctx, generation.Marks(f.Names, all))
-		// Servers need not have the right to. Nor is it done if somebody else has switched.
+		// Servers need not have the privilege. Nor does it succeed if another program has
+		// switched.
 		if answer, ok := errors.AsType[*elastic.Error](err); err != nil && (!ok || answer.Class() != elastic.Rejected) {
 			return err
 		}

@@ -22,7 +22,7 @@ func (w world) accountName(d dice, i int64) (name string, domains []string) {
 	case n < 20:
 		return name, nil
 	case n < 22 && i > 0:
-		// The name of the previous account follows from its number alone.
+		// The name of the previous account depends only on its number.
 		d.set(w, accountName, i-1)
 		return name, []string{domain(d.firmName(i-1), i-1, "")}
 	case n < 32:

@@ -32,8 +32,8 @@ type Options struct {
 	Dir string
 	// Compress is "", "gz" or "zst".
 	Compress string
-	// Progress, if set, receives the number of records so far from time to time. Calls
-	// do not overlap.
+	// Progress, if set, is called periodically with the number of records so far. Calls do
+	// not overlap.
 	Progress func(done, total int64)
 }
 

@@ -96,7 +96,7 @@ func newDice() dice {
 
 func (d dice) set(w world, k kind, i int64) {
 	a, b := w.hash(k, i)
-	// Not the numbers of the id.
+	// Other numbers than those of the id.
 	d.pcg.Seed(a^0x5851f42d4c957f2d, b)
 }
 

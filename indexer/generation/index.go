@@ -30,33 +30,33 @@ const timeLayout = "20060102t150405z"
 
 var generationName = regexp.MustCompile(`^\d{8}t\d{6}z-[0-9a-f]{6}$`)
 
-// LoadingAlias is the alias that a load fills an index through. It exists until
-// the switch: Elasticsearch refuses what is written to it after the index is gone,
-// instead of creating a new index. An index that still has it is unfinished.
+// LoadingAlias is the alias through which a load fills an index. It exists until the
+// switch. When the index no longer exists, Elasticsearch refuses writes to the alias
+// instead of creating an index. An index with this alias is unfinished.
 func LoadingAlias(index string) string { return index + "-loading" }
 
-// DeltaAlias is the alias that a delta writes to an index through. It exists while
-// the delta is being applied: Elasticsearch refuses writes after the index is gone,
-// and later writers see that the delta is unfinished.
+// DeltaAlias is the alias through which a delta writes to an index. It exists while the
+// delta is being applied. When the index no longer exists, Elasticsearch refuses writes to
+// it, and later writers see that the delta is unfinished.
 func DeltaAlias(index, delta string) string { return index + deltaMark + delta }
 
 const deltaMark = "-delta-"
 
-// Index is an index of a dataset: one of a generation, or one that is served.
+// Index is an index of a dataset: one of a generation, or a served one.
 type Index struct {
 	Dataset catalog.Dataset
 	Name    string
 	// Served means that the dataset's alias points to it, Marked that the switch was made,
-	// or is known, by a program that keeps the feed of changes.
+	// or is known, by a program that writes the feed of changes.
 	Served, Marked bool
-	// Loaded means that a load made it, Unfinished that the load did not finish it.
+	// Loaded means that a load made it, Unfinished that the load has not finished it.
 	Loaded, Unfinished bool
 	// Deltas are the names of unfinished deltas on it.
 	Deltas []string
 }
 
-// Indices returns the indices of all datasets, in the order of catalog.Datasets and
-// of their names, which is the order of their age.
+// Indices returns the indices of all datasets, in the order of catalog.Datasets and of
+// their names, which is the order of their age.
 func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]Index, error) {
 	var all []Index
 	for _, d := range catalog.Datasets {
@@ -88,7 +88,7 @@ func Indices(ctx context.Context, es *elastic.Client, names mappings.Names) ([]I
 }
 
 // Marks are the changes that mark the search aliases of served indices. They fail if
-// searches use others by now.
+// searches have been switched meanwhile.
 func Marks(names mappings.Names, all []Index) (changes []elastic.AliasChange) {
 	for _, in := range all {
 		if in.Served && !in.Marked {
@@ -117,8 +117,8 @@ func OthersThan(names mappings.Names, all []Index, generation string) (others []
 	return others
 }
 
-// ServedOf returns the generation of the served indices, "" if they are of several or
-// of none.
+// ServedOf returns the generation of the served indices, "" if they belong to several or to
+// none.
 func ServedOf(names mappings.Names, all []Index) (served string) {
 	datasets := 0
 	for _, in := range all {

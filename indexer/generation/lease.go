@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// Lease lets one writer of global records work at a time, across processes and
-// machines.
+// Lease admits one writer of global records at a time, across processes and machines.
 type Lease interface {
-	// WithLease runs work while who holds the lease of that name, and ends the
-	// context of work, with a cause, when the lease is lost. If another holder has
-	// the lease, it returns an error that names the holder, without running work.
-	// After a crash the lease is free again within ttl.
+	// WithLease runs work while who holds the lease of that name, and ends the context of
+	// work, with a cause, when the lease is lost. If another holder has the lease, it
+	// returns an error that names the holder, without running work. After a crash the lease
+	// expires within ttl.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
@@ -24,16 +23,16 @@ type NamedLease interface {
 	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// LeaseName is the lease of everything that writes global records, LeaseTTL how
-// long it outlives a crash.
+// LeaseName is the lease of everything that writes global records, LeaseTTL how long it
+// outlives a crash.
 const (
 	LeaseName = "writing global records"
 	LeaseTTL  = 30 * time.Second
 )
 
-// WithLease runs work while this process holds the lease of all writers of global
-// records. The context of work ends, with a cause, when the lease is lost. Without
-// a lease (nil) the caller keeps other writers out.
+// WithLease runs work while this process holds the lease of all writers of global records.
+// The context of work ends, with a cause, when the lease is lost. Without a lease (nil) the
+// caller excludes other writers.
 func WithLease(ctx context.Context, l Lease, work func(context.Context) error) error {
 	if l == nil {
 		return work(ctx)
@@ -41,7 +40,7 @@ func WithLease(ctx context.Context, l Lease, work func(context.Context) error) e
 	return l.WithLease(ctx, LeaseName, fmt.Sprintf("%s, process %d", Host(), os.Getpid()), LeaseTTL, work)
 }
 
-// Host names this machine in the names of holders.
+// Host names this machine in the names of lease holders.
 func Host() string {
 	host, err := os.Hostname()
 	if err != nil {

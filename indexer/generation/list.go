@@ -24,7 +24,7 @@ const (
 	Served     State = "served"     // searches use it
 	Previous   State = "previous"   // complete, and the default target of a rollback
 	Complete   State = "complete"   // complete, and neither of the two
-	Unfinished State = "unfinished" // being filled, left by a load that ended, or without some of its indices
+	Unfinished State = "unfinished" // being filled, left by a load that ended, or with indices missing
 )
 
 // Generation is the indices of one load.
@@ -50,9 +50,8 @@ type DatasetIndex struct {
 	Index   string          `json:"index"`
 	// Served means that the alias of the dataset points to it.
 	Served bool `json:"served"`
-	// Documents is the number of searchable records. While the index is being
-	// filled, it is the number of writes, which counts a document that was sent
-	// twice as two.
+	// Documents is the number of searchable records. While the index is being filled, it is
+	// the number of writes, which counts a document that was sent twice as two.
 	Documents int64 `json:"documents"`
 	// Bytes is the size of the primary shards on disk, without replicas.
 	Bytes int64 `json:"bytes"`
@@ -148,8 +147,8 @@ func setStates(all []*Generation) {
 			g.State = Unfinished
 		}
 	}
-	// The newest of those before the served one. Without any, the newest of those
-	// after it, which a rollback left.
+	// The newest of those before the served one. Without any, the newest of those after it,
+	// which a rollback left.
 	for _, from := range [][]*Generation{all[served+1:], all[:max(served, 0)]} {
 		for _, g := range from {
 			if g.State == Complete {
@@ -200,8 +199,8 @@ func Sizes(ctx context.Context, es *elastic.Client, names mappings.Names) (map[s
 	return sizes, err
 }
 
-// readStats returns the statistics of all indices of records. written counts
-// operations, because the document count includes nested children.
+// readStats returns the statistics of all indices of records. written counts operations,
+// because the document count includes nested children.
 func readStats(ctx context.Context, es *elastic.Client, names mappings.Names) (map[string]indexStats, error) {
 	var patterns []string
 	for _, d := range catalog.Datasets {

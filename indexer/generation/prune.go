@@ -29,8 +29,8 @@ type PruneReport struct {
 	Freed int64 `json:"freed_bytes"`
 }
 
-// Prune deletes generations that are not served. It holds the lease of loads, so no
-// load is filling an unfinished one.
+// Prune deletes generations that are not served. It holds the lease of loads, so no load is
+// filling an unfinished generation meanwhile.
 func Prune(ctx context.Context, o PruneOptions) (PruneReport, error) {
 	report := PruneReport{DryRun: o.DryRun, Deleted: []Generation{}, Kept: []Generation{}}
 	if o.Keep < 0 {

@@ -15,8 +15,8 @@ import (
 type RollbackReport struct {
 	// Switched means that searches use the generation To.
 	Switched bool `json:"switched"`
-	// From are the generations that were served before: one, unless the aliases
-	// were changed by hand.
+	// From are the generations that were served before: one, unless the aliases were
+	// changed by hand.
 	From []string `json:"from"`
 	To   string   `json:"to"`
 	// Documents is the number of documents of the generation that is now served.
@@ -25,12 +25,11 @@ type RollbackReport struct {
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Rollback switches searches of all datasets to another complete generation in one
-// step: to the named one or, when to is "", to the newest one before the served
-// one. It deletes nothing. Error: fault.BadRequest if the generation does not
-// exist, is not complete, lacks shards or is already served. The Listener is
-// notified after the switch; when that fails, the report says Switched despite the
-// error.
+// Rollback switches searches of all datasets to another complete generation in one step: to
+// the named one or, when to is "", to the newest one before the served one. It deletes
+// nothing. Error: fault.BadRequest if the generation does not exist, is not complete, lacks
+// shards or is already served. The Listener is notified after the switch; when that fails,
+// the report says Switched despite the error.
 func Rollback(ctx context.Context, o Options, to string) (RollbackReport, error) {
 	report := RollbackReport{From: []string{}}
 	err := WithLease(ctx, o.Lease, func(ctx context.Context) error { return o.rollback(ctx, to, &report) })

@@ -16,14 +16,14 @@ import (
 type Options struct {
 	Elastic *elastic.Client
 	Names   mappings.Names
-	// Lease keeps loads and deltas out. Nil means that the caller does.
+	// Lease excludes loads and deltas. Nil means that the caller does.
 	Lease Lease
 	// Listener is notified of a switch. Nil means none.
 	Listener Listener
 	// Feed publishes the differences of the generations. Nil means none.
 	Feed Feed
-	// Purge removes what must not be searched from a generation before Rollback switches to
-	// it. Nil means nothing.
+	// Purge removes records that must not be searched from a generation before Rollback
+	// switches to it. Nil means none.
 	Purge func(ctx context.Context, generation string) error
 	// Retry bounds how long Elasticsearch may be unavailable or busy.
 	Retry elastic.Retry
@@ -37,18 +37,19 @@ type Listener interface {
 	Switched(ctx context.Context, generation string) error
 }
 
-// Feed publishes how the records of two generations differ. *feed.Feed implements it.
+// Feed publishes the differences between the records of two generations. *feed.Feed
+// implements it.
 type Feed interface {
-	// Switching is called before a switch. from is "" if the served indices are not
-	// those of one generation.
+	// Switching is called before a switch. from is "" if the served indices do not belong
+	// to one generation.
 	Switching(ctx context.Context, from, to string) error
-	// Switched is called after the switch, again if it failed.
+	// Switched is called after the switch, and repeated if it failed.
 	Switched(ctx context.Context, to string) error
-	// Arrive returns when the new signals of a load arrive: now, but later than all that
-	// is published.
+	// Arrive returns when the new signals of a load arrive: now, but later than everything
+	// published.
 	Arrive(ctx context.Context, now time.Time) (time.Time, error)
-	// Arriving reports whether that is still so: nobody else has got an arrival, or published
-	// of a switch, since.
+	// Arriving reports whether at is still the last arrival: no other writer has got an
+	// arrival, or published a switch, since.
 	Arriving(ctx context.Context, at time.Time) (bool, error)
 }
 
@@ -61,10 +62,10 @@ func (e *UnknownSwitchError) Error() string { return errors.Join(e.Change, e.Loo
 // Unwrap returns both errors.
 func (e *UnknownSwitchError) Unwrap() []error { return []error{e.Change, e.Look} }
 
-// Switch changes aliases in one step, so that searches use the indices of a
-// generation, and reports whether they do. The answer of Elasticsearch may be lost
-// although the switch was made: after an error the aliases are read. unknown is the
-// message if they cannot be read (fault.Unavailable).
+// Switch changes aliases in one step, so that searches use the indices of a generation, and
+// reports whether they do. The answer of Elasticsearch may be lost although the switch was
+// made: after an error the aliases are read. unknown is the message if they cannot be read
+// (fault.Unavailable).
 func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to []string, unknown string) (bool, error) {
 	if err := o.announce(ctx, to); err != nil {
 		return false, err
@@ -100,8 +101,8 @@ func (o Options) announce(ctx context.Context, to []string) error {
 	return o.Feed.Switching(ctx, ServedOf(o.Names, now), o.Names.GenerationOf(string(now[i].Dataset), to[0]))
 }
 
-// mark marks the search aliases that are added, so that the feed can see whether somebody
-// who does not know it has moved them since.
+// mark marks the added search aliases, so that the feed can see whether a program that does
+// not know it has moved them since.
 func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
 	if o.Feed == nil {
 		return changes
@@ -129,8 +130,8 @@ func (o Options) areServed(ctx context.Context, indices []string) (served bool, 
 	return served, err
 }
 
-// RemoveAliases returns the changes that remove the search aliases from indices. If
-// someone else has switched meanwhile, a change fails, and all others with it.
+// RemoveAliases returns the changes that remove the search aliases from indices. If another
+// process has switched meanwhile, a change fails, and all others with it.
 func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
 	var changes []elastic.AliasChange
 	for _, in := range from {
@@ -139,8 +140,8 @@ func (o Options) RemoveAliases(from []Index) []elastic.AliasChange {
 	return changes
 }
 
-// NotifySwitched calls the listener after a switch, even when ctx is cancelled: the
-// switch has happened. Then it has the feed publish the differences.
+// NotifySwitched calls the listener after a switch, even when ctx is cancelled: the switch
+// has happened. Then it lets the feed publish the differences.
 func (o Options) NotifySwitched(ctx context.Context, generation string) error {
 	const failed = "the generation %s is served, but what follows its records could not be notified"
 	if o.Listener != nil {

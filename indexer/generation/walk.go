@@ -16,7 +16,7 @@ import (
 )
 
 // Walk reads the ids of an index, and a field of type long or members of the records, in
-// the order of ids and in flat memory.
+// the order of ids and in constant memory.
 type Walk struct {
 	Elastic *elastic.Client
 	Retry   elastic.Retry
@@ -32,23 +32,23 @@ type Record struct {
 	ID    uuid.UUID
 	Value int64
 	Known bool // the record has a value
-	// Source has the members that it has.
+	// Source has the members that the record has.
 	Source jsontext.Value
 }
 
-// Records are records in the order of ids, read ahead of who calls Next.
+// Records are records in the order of ids, read ahead of the caller of Next.
 type Records struct {
 	pages chan []Record
 	page  []Record
 	err   error // set before pages is closed
 }
 
-// Start begins to read at an id. The caller reads to the end, or ends ctx.
+// Start begins to read at an id. The caller must read to the end, or end ctx.
 func (w Walk) Start(ctx context.Context, from uuid.UUID) *Records {
 	return ReadAhead(ctx, func(take func([]Record) error) error { return w.each(ctx, from, take) })
 }
 
-// ReadAhead returns the records that each passes in pages.
+// ReadAhead returns the records that each passes to take in pages.
 func ReadAhead(ctx context.Context, each func(take func([]Record) error) error) *Records {
 	r := &Records{pages: make(chan []Record, 1)}
 	go func() {
@@ -82,12 +82,12 @@ func (r *Records) Next() (Record, bool) {
 // returned false.
 func (r *Records) Err() error { return r.err }
 
-// each passes the records. It searches for ranges of ids, so that a search reads only
-// what it returns. The size of the ranges follows the density of the ids.
+// each passes the records to take. It searches for ranges of ids, so that a search reads
+// only what it returns. The size of the ranges follows the density of the ids.
 func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) error) error {
 	most := cmp.Or(w.Window, 5_000)
 	from := span{binary.BigEndian.Uint64(first[:8]), binary.BigEndian.Uint64(first[8:])}
-	width := span{high: 1 << 52} // of 2^128, as of some 4,000 windows
+	width := span{high: 1 << 52} // of 2^128, for some 4,000 windows
 	for {
 		upto, last := from.plus(width)
 		var hits []elastic.Hit[any]
@@ -102,7 +102,7 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 		if err != nil {
 			return err
 		}
-		if len(hits) > most { // too many: not all of them are here
+		if len(hits) > most { // too many: hits is incomplete
 			width = width.half()
 			continue
 		}
@@ -131,7 +131,7 @@ func (w Walk) each(ctx context.Context, first uuid.UUID, take func([]Record) err
 	}
 }
 
-// search is for records of a range of ids.
+// search is the body of a search for the records in a range of ids.
 func (w Walk) search(ids map[string]any, most int) map[string]any {
 	search := map[string]any{
 		"query": map[string]any{"range": map[string]any{"id": ids}}, "size": most, "sort": []string{"_doc"},
@@ -145,13 +145,13 @@ func (w Walk) search(ids map[string]any, most int) map[string]any {
 	if w.Members != nil {
 		search["_source"] = w.Members
 	} else {
-		// Of a document nothing is loaded but doc values: its _id is stored beside its source.
+		// Only doc values of a document are loaded: its _id is stored with its source.
 		search["stored_fields"] = "_none_"
 	}
 	return search
 }
 
-// span is a number of 128 bits: an id, or how many ids.
+// span is a number of 128 bits: an id, or a number of ids.
 type span struct{ high, low uint64 }
 
 func (s span) id() string {

@@ -17,9 +17,9 @@ import (
 	"atlas/search/document"
 )
 
-// DeadLetter is a line of a file of dead letters. Record is what the line held or
-// the document was built from, Text the line when it is not JSON. Both are missing
-// when the line was too long to be read.
+// DeadLetter is a line of a file of dead letters. Record is the content of the line or of
+// the document, Text the line when it is not JSON. Both are missing when the line was too
+// long to be read.
 type DeadLetter struct {
 	Dataset  catalog.Dataset    `json:"dataset"`
 	File     string             `json:"file"`
@@ -41,8 +41,8 @@ func NewDeadLetter(d catalog.Dataset, file string, line int64, problems []docume
 	return l
 }
 
-// Withheld are the problems of a line that is no record and has something that is suppressed: its
-// dead letter has nothing of the line, which can have records of others too.
+// Withheld are the problems of a line that is not a record and contains suppressed values.
+// Its dead letter has nothing of the line, which may contain other records too.
 func Withheld() []document.Problem {
 	return []document.Problem{{Reason: "is no JSON object, and has a value that is suppressed or too many to compare: the line is not kept"}}
 }
@@ -59,13 +59,12 @@ type DeadLetters struct {
 	err    error
 }
 
-// ErrCut is the error of a file that is shorter than its checkpoint says.
+// ErrCut is the error of a file that is shorter than in its checkpoint.
 var ErrCut = errors.New("the file of dead letters was cut or removed")
 
-// OpenDeadLetters opens or creates a file, readable by its owner only: records can
-// be about people. Writing continues after the first size bytes, which a
-// checkpoint names; the rest belongs to work that will be repeated. A terminal or a
-// pipe is accepted.
+// OpenDeadLetters opens or creates a file, readable by its owner only: records can be about
+// people. Writing continues after the first size bytes, which a checkpoint names; the rest
+// belongs to work that will be repeated. A terminal or a pipe is accepted.
 func OpenDeadLetters(path string, size int64) (*DeadLetters, error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600) // #nosec G304 -- a file of the work folder, or one that who runs the command names
 	if err != nil {
@@ -146,7 +145,7 @@ func (l *DeadLetters) sync() error {
 	return l.err
 }
 
-// Size is the length of the file in bytes, with what is not synced yet.
+// Size is the length of the file in bytes, including what is not synced yet.
 func (l *DeadLetters) Size() int64 {
 	if l == nil {
 		return 0
@@ -156,7 +155,7 @@ func (l *DeadLetters) Size() int64 {
 	return l.size
 }
 
-// Truncate cuts the file to a size and drops what is not written yet.
+// Truncate cuts the file to a size and drops buffered dead letters.
 func (l *DeadLetters) Truncate(size int64) error {
 	if l == nil {
 		return nil
@@ -172,8 +171,8 @@ func (l *DeadLetters) Truncate(size int64) error {
 	return l.err
 }
 
-// Close syncs and closes the file. Dead letters that could not be written are an
-// error: whoever corrects the records relies on them.
+// Close syncs and closes the file. Dead letters that could not be written are an error:
+// whoever corrects the records relies on them.
 func (l *DeadLetters) Close() error {
 	if l == nil {
 		return nil

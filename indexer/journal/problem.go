@@ -37,7 +37,7 @@ func (l DeadLetter) AddProblems(to []Problem) []Problem {
 	for _, p := range l.Problems {
 		to = append(to, Problem{File: l.File, Line: l.Line, Field: printableField(p.Field), Reason: p.Reason})
 	}
-	// Workers are nearly in step, so few problems are sorted unnecessarily.
+	// The workers progress at about the same rate, so little is sorted in vain.
 	if len(to) > 2*MaxProblems {
 		to = FirstProblems(to)
 	}
@@ -48,8 +48,8 @@ func (l DeadLetter) AddProblems(to []Problem) []Problem {
 // key can be as long as its line, and a report holds a thousand.
 const maxShownField = 200
 
-// printableField shortens a field's name, and quotes one that holds control
-// characters, which a terminal would obey.
+// printableField shortens a field's name, and quotes one that has control characters, which
+// a terminal would obey.
 func printableField(field string) string {
 	if len(field) > maxShownField {
 		field = strings.ToValidUTF8(field[:maxShownField], "") + "…"

@@ -1,5 +1,5 @@
-// Package merges decides which lines that say that a record became another can be applied:
-// what the record became, or what that became in turn, must be there afterwards.
+// Package merges decides which lines that merge records can be applied: the target, or the
+// end of a chain of merges, must exist afterwards.
 //
 // Its memory does not grow with the number of lines. It neither reads files of records nor
 // stores merges: packages indexer and indexer/delta do.
@@ -14,23 +14,23 @@ import (
 	"atlas/indexer/extsort"
 )
 
-// maxSteps is how many merges in a row are followed.
+// maxSteps is the maximum length of a chain of merges.
 const maxSteps = 32
 
 // page is how many records are decided at once.
 const page = 500
 
-// Merge is a record and what it became.
+// Merge is a record and the one it is merged into.
 type Merge struct{ ID, Into uuid.UUID }
 
-// Candidate is a record that others became.
+// Candidate is a record that others are merged into.
 type Candidate struct {
 	ID uuid.UUID
 	// Entry is the payload of the record's first entry in the input; nil without one.
 	Entry []byte
 }
 
-// Fate is what becomes of a candidate: it is There, or became Next, or neither.
+// Fate is the result for a candidate: it is There, or merged into Next, or neither.
 type Fate struct {
 	There bool
 	Next  uuid.UUID
@@ -41,8 +41,8 @@ type Reason byte
 
 // The reasons.
 const (
-	Gone   Reason = 'g' // what it became is not there
-	Circle Reason = 'c' // the merges lead back, or are too many in a row
+	Gone   Reason = 'g' // the target does not exist
+	Circle Reason = 'c' // the merges form a circle, or a chain that is too long
 )
 
 func (r Reason) String() string {
@@ -54,15 +54,15 @@ func (r Reason) String() string {
 
 // Resolver follows merges to their ends.
 type Resolver struct {
-	// Dir is a folder for temporary files, Name a prefix of their names, Memory that for
-	// sorting, in bytes.
+	// Dir is a folder for temporary files, Name a prefix of their names, Memory the memory
+	// for sorting, in bytes.
 	Dir, Name string
 	Memory    int
 	// Entries opens the input, sorted by keys that begin with the id.
 	Entries func(context.Context) (*extsort.Iterator, error)
-	// Fates decides what becomes of some candidates.
+	// Fates decides the results of some candidates.
 	Fates func(context.Context, []Candidate) ([]Fate, error)
-	// Good and Bad take the merges, those of a Resolver in no order.
+	// Good and Bad receive the merges, unordered.
 	Good func(Merge) error
 	Bad  func(Merge, Reason) error
 
@@ -71,8 +71,8 @@ type Resolver struct {
 	next    *extsort.Writer
 }
 
-// A pending merge is sorted by the record that it has led to, then by its own id. The
-// payload is what it became itself.
+// A pending merge is sorted by the record that it has led to so far, then by its own id.
+// The payload is its target.
 const keySize = 32
 
 // Begin must be called first.
@@ -125,7 +125,7 @@ func (r *Resolver) step(ctx context.Context, of *extsort.Sorter) error {
 	}
 	defer entries.Close()
 	var merges []Merge
-	var places []int // of their candidates
+	var places []int // of the merges' candidates
 	var candidates []Candidate
 	decide := func() error {
 		if ctx.Err() != nil {

@@ -21,7 +21,7 @@ const MaxLine = 4 << 20
 // Datasets are the names of the dataset files, in the order reports list them.
 var Datasets = [4]string{"accounts", "contacts", "projects", "signals"}
 
-// Compression is the compression of a file, as the end of its name says.
+// Compression is the compression of a file, given by the end of its name.
 type Compression string
 
 // The compressions a dataset file may have.
@@ -85,8 +85,8 @@ func HasFiles(dir string) bool {
 	})
 }
 
-// Instead says what a folder without a dataset's file has in its place: "" if it has no
-// file of records.
+// Instead says what a folder has instead of a dataset's file: "" if it has no file of
+// records.
 func Instead(dir string) string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

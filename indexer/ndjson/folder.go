@@ -7,9 +7,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// Folder writes the four dataset files of a folder. It renames them to their final
-// names together at the end, so that a folder mixes files of two runs only if the
-// machine stops at that moment. Each Writer is for one goroutine.
+// Folder writes the four dataset files of a folder. It renames them to their final names
+// together at the end, so that a folder mixes files of two runs only if the machine stops
+// at that moment. Each Writer is for one goroutine.
 type Folder struct {
 	Accounts, Contacts, Projects, Signals *Writer
 }
@@ -51,7 +51,7 @@ func (f *Folder) slots() [4]**Writer {
 	return [4]**Writer{&f.Accounts, &f.Contacts, &f.Projects, &f.Signals}
 }
 
-// Writers returns the four in the order of Datasets.
+// Writers returns the four writers in the order of Datasets.
 func (f *Folder) Writers() [4]*Writer {
 	return [4]*Writer{f.Accounts, f.Contacts, f.Projects, f.Signals}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// timeLayout is RFC 3339 in UTC with milliseconds, as records carry times.
+// timeLayout is RFC 3339 in UTC with milliseconds, as in records.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// Object builds one line: a flat JSON object with its keys in the order of adding.
-// It is fast enough for millions of records: it appends to one buffer and uses no
-// reflection. Keys must need no escaping. The zero Object is ready for use.
+// Object builds one line: a flat JSON object with its keys in the order of adding. It is
+// fast enough for millions of records: it appends to one buffer and uses no reflection.
+// Keys must need no escaping. The zero Object is ready for use.
 type Object struct {
 	b []byte
 }

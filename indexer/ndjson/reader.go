@@ -41,16 +41,16 @@ type Reader struct {
 	unzip  func()
 	buf    *bufio.Reader
 	plain  bool  // the file is not packed
-	offset int64 // in the unpacked file, of what Next has not looked at
+	offset int64 // in the unpacked file, of the first byte that Next has not read
 	line   int64
 	long   []byte // holds a line that does not fit buf
 	failed error
 }
 
-// Open opens a file and decompresses it as its name says. A file that is not what
-// its name says (a folder, a .gz without gzip data, a .ndjson that is compressed,
-// binary, UTF-16, one JSON array or no JSON at all) is a BadRequest error, an error
-// of the file system Internal.
+// Open opens a file and decompresses it according to its name. A file whose content does
+// not match its name (a folder, a .gz without gzip data, a .ndjson that is compressed,
+// binary, UTF-16, one JSON array or no JSON at all) is a BadRequest error, an error of the
+// file system Internal.
 func Open(path string) (*Reader, error) {
 	c, err := CompressionOf(path)
 	if err != nil {
@@ -116,15 +116,15 @@ func (r *Reader) start(c Compression) error {
 	return nil
 }
 
-// Next returns the next line that is not blank, and its number. The bytes are valid
-// until the next call. Errors:
+// Next returns the next line that is not blank, and its number. The bytes are valid until
+// the next call. Errors:
 //   - io.EOF after the last line;
-//   - a *LineError for a line of more than MaxLine bytes: go on with Next;
+//   - a *LineError for a line of more than MaxLine bytes: continue with Next;
 //   - a *fault.Error when the file cannot be read further (damaged or cut
-//     short: BadRequest; the disk: Internal). Every later call returns it again.
+//     short: BadRequest; the disk: Internal). Every later call returns it too.
 //
-// A damaged file is never mistaken for a short one, and no part of the damaged line
-// is returned.
+// A damaged file is never mistaken for a short one, and no part of the damaged line is
+// returned.
 func (r *Reader) Next() (int64, []byte, error) {
 	for r.failed == nil {
 		line, err := r.readLine()
@@ -141,8 +141,9 @@ func (r *Reader) Next() (int64, []byte, error) {
 	return r.line, nil, r.failed
 }
 
-// EachLine passes the lines of a dataset's file in a folder on, with their numbers, until each
-// returns an error. A line is valid during the call. An error names the file and the line.
+// EachLine passes the lines of a dataset's file in a folder to each, with their numbers,
+// until each returns an error. A line is valid during the call. An error names the file and
+// the line.
 func EachLine(dir, dataset string, each func(n int64, line []byte) error) error {
 	path, err := Find(dir, dataset)
 	if err != nil {
@@ -178,7 +179,7 @@ func (r *Reader) Line() int64 { return r.line }
 // for a file that ends before.
 func (r *Reader) Resume(ctx context.Context, offset, line int64) error {
 	if offset < r.offset {
-		return nil // nothing but a byte order mark had been read
+		return nil // only a byte order mark had been read
 	}
 	if r.plain {
 		if offset > r.size {
@@ -268,7 +269,7 @@ func (r *Reader) broken(err error) error {
 	return fault.Wrap(err, fault.BadRequest, "%s is damaged: it cannot be unpacked after line %d", r.path, r.line)
 }
 
-// Size returns the size of the file as it is on the disk, in bytes.
+// Size returns the size of the file on disk, in bytes.
 func (r *Reader) Size() int64 { return r.size }
 
 // BytesRead returns how many of Size were read so far.

@@ -13,7 +13,7 @@ import (
 // bytes.
 const sniffed = 64 << 10
 
-// ZipMagic is what a zip archive begins with, and so a workbook of Excel.
+// ZipMagic is the beginning of a zip archive, and so of an Excel workbook.
 const ZipMagic = "PK\x03\x04"
 
 var (
@@ -57,9 +57,8 @@ func checkPacking(path string, c Compression, file *bufio.Reader) error {
 	return nil
 }
 
-// checkText checks the first decompressed bytes; more says that the file goes on.
-// It refuses other kinds of files as a whole. Single bad lines are left to the
-// parser.
+// checkText checks the first decompressed bytes; more means that the file is longer. It
+// refuses other kinds of files as a whole. The parser reports single bad lines.
 func checkText(path string, sample []byte, more bool) error {
 	for _, other := range otherMagic {
 		if bytes.HasPrefix(sample, other.magic) {

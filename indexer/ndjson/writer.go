@@ -18,8 +18,8 @@ import (
 // one in front of the file, in bytes.
 const writeBuffer = 256 << 10
 
-// partialEnd ends the name of a file that is still being written. No reader takes
-// such a name for a dataset.
+// partialEnd ends the name of a file that is still being written. No reader accepts such a
+// name for a dataset.
 const partialEnd = ".partial"
 
 // Writer writes one dataset file. Until Close the lines are in a file beside it

@@ -16,7 +16,7 @@ import (
 	"atlas/search/match"
 )
 
-// accounts are those that are known already, from files of accounts.
+// accounts are the accounts that exist already, from files of accounts.
 type accounts struct {
 	list []knownAccount
 	byID map[string]int
@@ -27,7 +27,7 @@ type knownAccount struct {
 	match.Record
 	Types []string `json:"account_types"`
 	line  []byte
-	// learnt are types that it does not have, but the source says so.
+	// learnt are types that it lacks but the source states.
 	learnt []string
 }
 
@@ -73,7 +73,7 @@ func (a *accounts) read(path string) error {
 		}
 		k := knownAccount{}
 		if json.Unmarshal(line, &k) != nil || k.Name == "" {
-			continue // a deletion, a merge, or no account
+			continue // a deletion, a merge, or not an account
 		}
 		k.line = bytes.Clone(line)
 		if at, twice := a.byID[k.ID]; twice {
@@ -85,8 +85,8 @@ func (a *accounts) read(path string) error {
 	}
 }
 
-// writeAccounts writes the accounts of the source's own firms, the merges of those that are
-// others now, and the firms of the state.
+// writeAccounts writes the accounts of the source's own firms, the merges of firms that are
+// now other accounts, and the firms of the state.
 func (r *run) writeAccounts() error {
 	r.settle()
 	for _, f := range r.firms.order {
@@ -111,7 +111,7 @@ func (r *run) writeAccounts() error {
 func (r *run) writeAccount(f *firm, k *keptFirm) error {
 	if to, linked := r.linked[f.id]; linked {
 		if k.Account == nil || k.Merged && r.wasLinked[f.id] == to {
-			return nil // it never had an account, or its merge was told
+			return nil // it never had an account, or its merge was already written
 		}
 		k.Merged = true
 		_, updated := dated(k.Account)
@@ -136,7 +136,7 @@ func (r *run) writeAccount(f *firm, k *keptFirm) error {
 	return r.out.Accounts.Write(line)
 }
 
-// together is a firm with what is known of those that are linked to it.
+// together is a firm with the data of all firms linked to it.
 func (r *run) together(f *firm) *firm {
 	aliases := r.aliases[f.id]
 	if len(aliases) == 0 {
@@ -158,7 +158,7 @@ func (r *run) together(f *firm) *firm {
 	return &whole
 }
 
-// settle works out which account each firm is now, and was before.
+// settle computes which account each firm is now, and was before.
 func (r *run) settle() {
 	r.linked, r.wasLinked, r.aliases = map[string]string{}, map[string]string{}, map[string][]*firm{}
 	for _, f := range r.firms.order {
@@ -181,7 +181,7 @@ func (r *run) settle() {
 	}
 }
 
-// maxChain bounds how many links lead from a firm to its account.
+// maxChain is the maximum number of links from a firm to its account.
 const maxChain = 32
 
 // final follows the links of a firm.
@@ -197,7 +197,7 @@ func final(byID map[string]*firm, f *firm) string {
 	return id
 }
 
-// finalKept follows the links that an earlier state had.
+// finalKept follows the links of an earlier state.
 func finalKept(byID map[string]*firm, f *firm) string {
 	id := f.id
 	for range maxChain {
@@ -218,8 +218,8 @@ func (k *knownAccount) learn(types []string) {
 	}
 }
 
-// writeLearnt reports what was learnt of accounts that are not the source's own, and writes
-// it into their full records if that was asked for.
+// writeLearnt reports what the source states about accounts that are not its own, and
+// writes it into their full records if requested.
 func (r *run) writeLearnt() error {
 	for _, k := range r.known.list {
 		if len(k.learnt) == 0 {
@@ -241,7 +241,7 @@ func (r *run) writeLearnt() error {
 	return nil
 }
 
-// withTypes is the full record of an account with what was learnt.
+// withTypes is the full record of an account with the learnt types.
 func withTypes(k knownAccount, asOf time.Time) ([]byte, error) {
 	var members map[string]jsontext.Value
 	if err := json.Unmarshal(k.line, &members); err != nil {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// behind writes in a goroutine of its own, in the order of the calls: packing a state takes a
-// third of the time of making its lines. The error of a write is that of close.
+// behind writes in its own goroutine, in the order of the calls: packing a state takes a
+// third of the time of making its lines. close returns the error of a write.
 type behind struct {
 	blocks chan []byte
 	ended  chan struct{}
@@ -33,7 +33,7 @@ func (b *behind) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// close waits for what is written. Called again it only returns the error.
+// close waits for all writes. A second call only returns the error.
 func (b *behind) close() error {
 	b.once.Do(func() { close(b.blocks) })
 	<-b.ended

@@ -12,10 +12,10 @@ import (
 	"atlas/indexer/source/permit"
 )
 
-// Checked is what a description makes of files, without writing anything.
+// Checked is the result of a description applied to files, without writing anything.
 type Checked struct {
 	*Report
-	// Examples are records as they would become.
+	// Examples are resulting records.
 	Examples []Example `json:"examples"`
 	// Unused are columns of the files that the description does not name.
 	Unused []string `json:"unused_columns"`
@@ -36,7 +36,7 @@ type ExampleFirm struct {
 	City string `json:"city"`
 }
 
-// Check reads files as Convert does, and shows some permits, spread over the file.
+// Check reads files like Convert, and returns some permits, spread over the file.
 func Check(ctx context.Context, d *source.Description, inputs []Input, examples int, progress func(int64)) (*Checked, error) {
 	s, err := permit.Compile(d)
 	if err != nil {
@@ -73,7 +73,7 @@ type checker struct {
 	object   ndjson.Object
 }
 
-// see keeps every row, then every second, every fourth, so that those kept are spread over
+// see samples every row, then every second, every fourth, so that the sample is spread over
 // the file.
 func (c *checker) see(p *permit.Permit) {
 	c.every = max(c.every, 1)
@@ -93,7 +93,7 @@ func (c *checker) see(p *permit.Permit) {
 	c.rows++
 }
 
-// some are at most as many examples as were asked for, spread over those kept.
+// some are at most the requested number of examples, spread over the sample.
 func (c *checker) some() []Example {
 	step := max(1, len(c.examples)/max(c.most, 1))
 	some := []Example{}
@@ -130,7 +130,7 @@ func unused(s *permit.Source, inputs []Input) ([]string, error) {
 			return names, err
 		}
 		if len(file.Columns()) == 0 {
-			_, _ = file.Next() // its errors were told
+			_, _ = file.Next() // its errors were already reported
 		}
 		for _, name := range file.Columns() {
 			if !used[strings.ToLower(name)] && !slices.Contains(names, name) {

@@ -36,14 +36,15 @@ func Convert(ctx context.Context, options Options) (*Report, error) {
 	return report, letters.commit()
 }
 
-// streams reports whether rows become records one by one, in the order of the file: nothing
-// has to be known of later rows.
+// streams reports whether rows can be converted one by one, in the order of the file,
+// without knowledge of later rows.
 func streams(o Options) bool {
 	return o.Source.Repeats == "separate" && o.Source.Changes.Link == "spelling" && o.Since == "" && o.State == "" &&
 		len(o.Accounts) == 0 && o.Decisions == ""
 }
 
-// converter writes projects and signals row by row. It keeps only the firms, which are few.
+// converter writes projects and signals row by row. In memory it has only the firms, which
+// are few.
 type converter struct {
 	source *permit.Source
 	out    *ndjson.Folder
@@ -76,8 +77,8 @@ func stream(ctx context.Context, options Options, s *permit.Source, from *scan) 
 	return c.start(options, func() error { return c.finish(options, from.report) })
 }
 
-// start opens the folder before the first record: a file that is none of the source leaves
-// no folder behind.
+// start opens the folder before the first record: a file that does not belong to the source
+// leaves no folder behind.
 func (c *converter) start(options Options, then func() error) error {
 	if c.out == nil {
 		out, err := ndjson.CreateFolder(options.Dir, options.Compression)
@@ -122,7 +123,7 @@ func (c *converter) convert(p *permit.Permit) error {
 	return nil
 }
 
-// finish writes the accounts and their people, and gives the files their names.
+// finish writes the accounts and their people, and renames the files to their final names.
 func (c *converter) finish(options Options, report *Report) error {
 	if c.cast != nil {
 		if err := c.invent(options.sample); err != nil {

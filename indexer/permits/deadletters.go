@@ -14,7 +14,7 @@ import (
 )
 
 // deadLetters writes the rows that were left out, one JSON object a line, to a file that is
-// readable by its owner only. Cells of columns of persons, and of columns that the
+// readable by its owner only. Cells of columns about persons, and of columns that the
 // description does not name, are left out. The nil deadLetters drops everything.
 type deadLetters struct {
 	path string
@@ -57,7 +57,7 @@ func (d *deadLetters) add(file string, line int64, t permit.Trouble, s *permit.S
 	d.err = err
 }
 
-// shown are the cells of a row that are of nobody.
+// shown are the cells of a row that are not about persons.
 func shown(s *permit.Source, cells []string) map[string]string {
 	all := map[string]string{}
 	for name, cell := range s.Cells(cells) {
@@ -73,7 +73,7 @@ func shown(s *permit.Source, cells []string) map[string]string {
 
 const maxShownCell = 1000
 
-// commit gives the file its name.
+// commit renames the file to its final name.
 func (d *deadLetters) commit() error {
 	if d == nil {
 		return nil

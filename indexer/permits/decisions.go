@@ -10,15 +10,16 @@ import (
 	"atlas/internal/fault"
 )
 
-// decisions are an operator's: which firms are one, and which are not. A firm is named by its
-// name in the source or by the id of an account.
+// decisions are an operator's: which firms are one, and which are not. A firm is named by
+// its name in the source or by the id of an account.
 //
 //	same:
 //	  - [Acme Homes Ltd., Acme Homes Inc]
 //	different:
 //	  - [Acme Homes Inc, 0f0c3ad5-8a3e-5c1b-9d5e-3a1f0b7c2d11]
 type decisions struct {
-	// Same are groups: all are the first that is an id, else the first.
+	// Same are groups: all firms of a group become its first account id, else its first
+	// firm.
 	Same      [][]string `yaml:"same"`
 	Different [][]string `yaml:"different"`
 }
@@ -61,7 +62,7 @@ func isID(name string) (string, bool) {
 	return id.String(), err == nil
 }
 
-// pair is two firms in any order, by id.
+// pair is two firms by id, in any order.
 type pair struct{ a, b string }
 
 func pairOf(a, b string) pair {

@@ -13,7 +13,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// before is what the project of an earlier version says.
+// before is the content of a project's earlier version.
 type before struct {
 	Stage       string    `json:"stage"`
 	Disposition string    `json:"disposition"`
@@ -23,8 +23,9 @@ type before struct {
 	Completed   time.Time `json:"completed_at"`
 }
 
-// differences are what happened to a permit since an earlier version. Their signals are of
-// the day of the files, which is part of their ids: the same files say nothing twice.
+// differences are the events of a permit since an earlier version. Their signals have the
+// day of the files, which is part of their ids: converting the same files twice yields the
+// same signals.
 func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
 	if r.asOf.IsZero() {
 		return nil
@@ -118,8 +119,8 @@ func amount(f float64) string {
 	return sign + whole + "." + cents
 }
 
-// assigned says that a project has a general contractor that it had not, "" if it has none
-// or the same as before, by whatever spelling.
+// assigned describes a new general contractor of a project, "" if it has none or the same
+// as before, in any spelling.
 func (r *run) assigned(k *keptPermit, was before, p *permit.Permit, gc string) string {
 	switch {
 	case !p.Assigned:
@@ -136,7 +137,7 @@ func (r *run) assigned(k *keptPermit, was before, p *permit.Permit, gc string) s
 	return fmt.Sprintf("The permit names %s as general contractor; before, it named none.", r.nameOf(gc))
 }
 
-// account is the account that a firm is, by its own id.
+// account is the account of a firm, by the firm's own id.
 func (r *run) account(id string) string {
 	if to, linked := r.linked[id]; linked {
 		return to

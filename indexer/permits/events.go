@@ -10,10 +10,10 @@ import (
 // event is one thing that happened to a project.
 type event struct {
 	kind            string // a signal type
-	nth             string // tells events of a kind apart, "" for the first
+	nth             string // distinguishes events of a kind, "" for the first
 	at              time.Time
-	detected        time.Time // zero: at once
-	stage           string    // the project's when it happened
+	detected        time.Time // zero: when it happened
+	stage           string    // of the project when it happened
 	summary, source string
 }
 
@@ -22,14 +22,14 @@ func (e event) title(project string) string {
 	return catalog.SignalTypes.Label(e.kind) + ": " + project
 }
 
-// stops are the dispositions that are events.
+// stops are the dispositions that count as events.
 var stops = map[string]string{
 	"cancelled": "project_cancelled",
 	"on_hold":   "project_on_hold",
 	"expired":   "permit_expired",
 }
 
-// events returns what the dates of a permit tell.
+// events returns the events that follow from the dates of a permit.
 func events(p *permit.Permit, source string) []event {
 	var list []event
 	add := func(kind string, at time.Time, stage string) {

@@ -33,8 +33,8 @@ const (
 	stopEvery, stopAt = 7, 4
 )
 
-// stageDays is the usual time from the stage before to each stage, in days, and for
-// one more the time that a project counts as completed.
+// stageDays is the usual time from the previous stage to each stage, in days, followed by
+// the time that a project counts as completed.
 var stageDays = [stageCount + 1]int{0, 75, 20, 80, 30, 40, 420, 500}
 
 // stageSignals are the types of signals of the stages.
@@ -49,8 +49,8 @@ var stageStops = [stageCount][]string{
 	{"expired", "cancelled"}, {"on_hold"}, {"active"},
 }
 
-// howMany returns the number of projects of a use that are at a stage. What the permits
-// lack most is large multifamily projects under construction.
+// howMany returns the number of projects of a use at a stage. The real permits lack large
+// multifamily projects under construction most.
 func howMany(use string, stage int) int {
 	n := map[string]int{"multifamily": 5, "mixed_use": 3}[use]
 	if n > 0 && stage == underConstruction {
@@ -132,7 +132,7 @@ func (p *fictitious) draw(r *rand.Rand, today time.Time, n int) {
 	p.stories = min(1+int64(p.sqft/18e3), 32)
 	p.cost, p.sqft = math.Round(p.cost/1000)*1000, math.Round(p.sqft/10)*10
 
-	// Back from today through the stages.
+	// Go back from today through the stages.
 	at := today.Add(-day * time.Duration(1+r.IntN(stageDays[p.stage+1])))
 	for s := p.stage; s >= preFiling; s-- {
 		p.at[s] = at
@@ -161,7 +161,7 @@ func (p *fictitious) draw(r *rand.Rand, today time.Time, n int) {
 // degrees rounds an angle to about 10 cm.
 func degrees(f float64) float64 { return math.Round(f*1e6) / 1e6 }
 
-// between returns a day from the first to before the last, or the first.
+// between returns a random day from first to before last, or first.
 func between(r *rand.Rand, first, last time.Time) time.Time {
 	days := int(last.Sub(first) / day)
 	return first.Add(day * time.Duration(r.IntN(max(days, 1))))
@@ -237,7 +237,7 @@ func (c *converter) writeFictitious(r *rand.Rand, p *fictitious, firms map[strin
 	return nil
 }
 
-// events returns what happened to the project.
+// events returns the events of the project.
 func (p *fictitious) events(r *rand.Rand) []event {
 	var list []event
 	add := func(kind, nth string, at time.Time, summary string) {

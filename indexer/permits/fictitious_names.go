@@ -1,13 +1,13 @@
 package permits
 
-// town is a real place. What is put there is fictitious.
+// town is a real place. The projects and firms in it are fictitious.
 type town struct {
 	name                string
 	latitude, longitude float64
 	reach               float64 // of its buildings, in degrees
 }
 
-// towns are drawn from with equal chance: half of the projects are in Calgary.
+// towns are drawn with equal probability: half of the projects are in Calgary.
 var towns = []town{
 	{calgaryCity, 51.045, -114.07, 0.09},
 	{calgaryCity, 51.045, -114.07, 0.05},
@@ -30,7 +30,8 @@ type building struct {
 	kinds []string // last words of the names
 	// Fewest and most homes; 0 for other buildings.
 	homes [2]int
-	// Lowest and highest cost, in dollars: of a home, or of the whole without homes.
+	// Lowest and highest cost, in dollars: of a home, or of the whole building without
+	// homes.
 	cost [2]float64
 }
 

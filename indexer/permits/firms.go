@@ -17,10 +17,10 @@ type firm struct {
 	city, state, country string
 	created, updated     time.Time
 	people               staff
-	// link is the id of the account that the firm is, "" for its own.
+	// link is the id of the firm's account, "" for its own.
 	link string
-	why  string // who decided it
-	// kept is what an earlier conversion wrote of it, nil if it did not know it.
+	why  string // what decided it
+	// kept is the firm as an earlier conversion wrote it, nil if it did not know it.
 	kept *keptFirm
 }
 
@@ -31,13 +31,13 @@ func (f *firm) is(kind string) {
 	}
 }
 
-// works notes that the firm has a project with these first and last dates.
+// works records a project of the firm with these first and last dates.
 func (f *firm) works(first, last time.Time) {
 	f.created = earlier(f.created, first)
 	f.updated = later(f.updated, last)
 }
 
-// learn keeps where the firm is, from the first row that says so.
+// learn stores the place of the firm, from the first row that has it.
 func (f *firm) learn(p permit.Party) {
 	for to, v := range map[*string]string{&f.phone: p.Phone, &f.city: p.City, &f.state: p.State, &f.country: p.Country} {
 		if *to == "" {
@@ -61,12 +61,12 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// firmKey is equal for all spellings of a name that differ in case and spaces only.
+// firmKey is equal for all spellings of a name that differ only in case and spaces.
 func firmKey(name string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(name), " "))
 }
 
-// firms are those of a source, by key and in the order of their appearance.
+// firms are the firms of a source, by key and in the order of their appearance.
 type firms struct {
 	source *permit.Source
 	byKey  map[string]*firm
@@ -75,7 +75,8 @@ type firms struct {
 
 func newFirms(s *permit.Source) *firms { return &firms{source: s, byKey: map[string]*firm{}} }
 
-// of returns the firm of a name, nil for an empty one; isNew that it had not appeared yet.
+// of returns the firm of a name, nil for an empty one; isNew means that it had not appeared
+// yet.
 func (f *firms) of(name string) (found *firm, isNew bool) {
 	key := firmKey(name)
 	if key == "" {
@@ -100,7 +101,8 @@ type party struct {
 	role string
 }
 
-// parties returns the firms of a permit, each once, and notes what the permit says of them.
+// parties returns the firms of a permit, each once, and records what the permit states
+// about them.
 func (f *firms) parties(p *permit.Permit, joined func(*firm)) (all []party) {
 	for _, y := range p.Parties {
 		one, isNew := f.of(y.Name)
@@ -124,10 +126,10 @@ func (f *firms) parties(p *permit.Permit, joined func(*firm)) (all []party) {
 	return all
 }
 
-// contractor is the type of those whom a project is assigned to.
+// contractor is the type of firm that a project is assigned to.
 const contractor = "general_contractor"
 
-// first is when a permit was first heard of: its application, else the earliest it has.
+// first is when a permit first appeared: its application, else its earliest date.
 func first(p *permit.Permit) time.Time {
 	if !p.Filed.IsZero() {
 		return p.Filed

@@ -9,7 +9,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// join makes one permit of the rows of one, which stand in the order of the files.
+// join combines the rows of one permit, which are in the order of the files.
 func join(rows []*permit.Permit, how string) *permit.Permit {
 	if len(rows) == 1 {
 		return rows[0]
@@ -19,7 +19,7 @@ func join(rows []*permit.Permit, how string) *permit.Permit {
 		return joinPhases(rows)
 	}
 	joined := *rows[len(rows)-1]
-	if how == "separate" { // as a load reads lines of one id
+	if how == "separate" { // like a load with lines of the same id
 		return &joined
 	}
 	for _, p := range slices.Backward(rows[:len(rows)-1]) {
@@ -28,7 +28,7 @@ func join(rows []*permit.Permit, how string) *permit.Permit {
 	return &joined
 }
 
-// fill takes from another row what a permit lacks, and the firms of both.
+// fill adds to a permit the fields that it lacks and the firms of another row.
 func fill(p, from *permit.Permit) {
 	for to, v := range map[*string]string{
 		&p.Name: from.Name, &p.Description: from.Description, &p.Address: from.Address, &p.City: from.City,
@@ -69,8 +69,8 @@ func addParties(p, from *permit.Permit) {
 	}
 }
 
-// joinPhases adds the rows of the phases of a job up: it is as far as the least advanced of
-// its active phases.
+// joinPhases combines the rows of the phases of a job: the job is at the stage of its least
+// advanced active phase.
 func joinPhases(rows []*permit.Permit) *permit.Permit {
 	joined := *rows[0]
 	descriptions := []string{joined.Description}
@@ -95,7 +95,7 @@ func joinPhases(rows []*permit.Permit) *permit.Permit {
 	return &joined
 }
 
-// shortened cuts a description to what a record may have.
+// shortened cuts a description to the maximum length in a record.
 func shortened(s string) string {
 	if runes := []rune(s); len(runes) > catalog.LongChars {
 		return string(runes[:catalog.LongChars-1]) + "…"
@@ -103,7 +103,7 @@ func shortened(s string) string {
 	return s
 }
 
-// lessAdvanced reports whether a phase holds up the whole more than another.
+// lessAdvanced reports whether a phase is less advanced than another.
 func lessAdvanced(a, b *permit.Permit) bool {
 	if active := a.Disposition == "active"; active != (b.Disposition == "active") {
 		return active

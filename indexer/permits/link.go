@@ -16,7 +16,7 @@ type Links struct {
 	// Linked counts the firms of the source that are other accounts.
 	Linked int64  `json:"linked"`
 	New    []Link `json:"new"`
-	// Doubtful ones stay apart; an operator may decide (--decisions).
+	// Doubtful ones remain separate; an operator may decide (--decisions).
 	Doubtful []Link   `json:"doubtful"`
 	Learnt   []Learnt `json:"learnt,omitempty"`
 }
@@ -32,7 +32,7 @@ type Link struct {
 	Decided    string         `json:"decided"` // rules, operator, or nobody
 }
 
-// Learnt is what the source says of an account that is not its own.
+// Learnt is what the source states about an account that is not its own.
 type Learnt struct {
 	ID    string   `json:"id"`
 	Name  string   `json:"name"`
@@ -41,15 +41,16 @@ type Learnt struct {
 
 // Confidences of rules (docs/sources.md, "One firm, one account").
 const (
-	// Certain is the least confidence of a link by the rules.
+	// Certain is the minimum confidence of a link by the rules.
 	Certain = 0.97
-	// Likely is the least confidence of what is listed as doubtful.
+	// Likely is the minimum confidence of a link that is listed as doubtful.
 	Likely = 0.6
-	// ahead is by how much the best account must be better than the next.
+	// ahead is by how much the best account must exceed the next one.
 	ahead = 0.02
 )
 
-// link decides which firms are one: what the operator says, what the state says, the rules.
+// link decides which firms are one: by the operator's decisions, by the state, by the
+// rules.
 func (r *run) link() error {
 	r.byID = make(map[string]*firm, len(r.firms.order))
 	for _, f := range r.firms.order {
@@ -63,7 +64,7 @@ func (r *run) link() error {
 	candidates := newCandidates(r.firms.order)
 	for i := range r.known.list {
 		k := &r.known.list[i]
-		if r.byID[k.ID] == nil { // our own are among the firms
+		if r.byID[k.ID] == nil { // the source's own accounts are among the firms
 			candidates.add(candidate{record: k.Record})
 		}
 	}
@@ -124,7 +125,7 @@ func (l *Links) add(to *[]Link, one Link) {
 	}
 }
 
-// decide applies the operator's decisions, and returns which firms are apart.
+// decide applies the operator's decisions, and returns which firms are separate.
 func (r *run) decide() (apart map[pair]bool, err error) {
 	apart = map[pair]bool{}
 	for _, group := range r.rules.Different {
@@ -172,7 +173,7 @@ func (r *run) named(group []string) (ids []string) {
 	return ids
 }
 
-// part ends the link of a firm to an account, by whatever way.
+// part removes the link of a firm to an account, direct or not.
 func (r *run) part(id, from string) {
 	f := r.byID[id]
 	if f != nil && f.link != "" && (f.link == from || final(r.byID, f) == from) {
@@ -197,27 +198,28 @@ func (r *run) join(f *firm, to string) {
 	f.link, f.why = to, "operator"
 }
 
-// candidate is an account that a firm may be: of the source's own firms, or known already.
+// candidate is an account that a firm may be: of the source's own firms, or an existing
+// one.
 type candidate struct {
 	record match.Record
-	firm   *firm // nil for a known one
+	firm   *firm // nil for an existing account
 }
 
-// candidates are accounts by what they have in common with others.
+// candidates are accounts by their keys.
 type candidates struct {
 	by  map[uint64][]*candidate
 	cut int // length at which the source cuts names off, 0 if it does not
 }
 
-// maxCommon bounds how many accounts with one thing in common are compared.
+// maxCommon is the maximum number of accounts with a common key that are compared.
 const maxCommon = 64
 
 func newCandidates(firms []*firm) *candidates {
 	return &candidates{by: map[uint64][]*candidate{}, cut: cutLength(firms)}
 }
 
-// cutLength is the length at which a source cuts names off: that of its longest names, if it
-// is not short and several have it.
+// cutLength is the length at which a source cuts names off: that of its longest names, if
+// it is not short and several names have it.
 func cutLength(firms []*firm) int {
 	longest, several := 0, 0
 	for _, f := range firms {
@@ -234,7 +236,7 @@ func cutLength(firms []*firm) int {
 	return 0
 }
 
-// keys are what a firm has in common with others of its name.
+// keys are the keys that a firm shares with others of its name.
 func (c *candidates) keys(r match.Record) []uint64 {
 	var keys []uint64
 	for _, k := range match.KeysOf(catalog.Accounts, r).Keys {
@@ -261,7 +263,8 @@ func (c *candidates) add(one candidate) {
 	}
 }
 
-// of lists those with something in common with a firm, in the order in which they were added.
+// of lists the candidates that share a key with a firm, in the order in which they were
+// added.
 func (c *candidates) of(one candidate) (found []*candidate) {
 	for _, k := range c.keys(one.record) {
 		for _, other := range c.by[k] {
@@ -273,8 +276,8 @@ func (c *candidates) of(one candidate) (found []*candidate) {
 	return found
 }
 
-// same is how surely two are one firm. A name that was cut off is taken for the longer one
-// that begins like it.
+// same is the confidence that two firms are one. A name that was cut off counts as a longer
+// one that begins with it.
 func (c *candidates) same(a, b candidate) (float64, []match.Reason) {
 	left, right := a.record, b.record
 	if c.cut > 0 && cutOff(left.Name, c.cut) == cutOff(right.Name, c.cut) {

@@ -10,7 +10,7 @@ import (
 	"atlas/indexer/source/read"
 )
 
-// Options say what is converted, and where the records go.
+// Options configure Convert.
 type Options struct {
 	Source *source.Description
 	Inputs []Input
@@ -19,28 +19,27 @@ type Options struct {
 	Dir string
 	// Compression of the files; none by default.
 	Compression ndjson.Compression
-	// Since is the file of the state of an earlier conversion. With it, only what changed
-	// is written: a delta.
+	// Since is the file of the state of an earlier conversion. With it, only changes are
+	// written: a delta.
 	Since string
-	// State is the file that the state of this conversion goes to, "" for none. It may be
-	// Since.
+	// State is the file for the state of this conversion, "" for none. It may be Since.
 	State string
-	// AsOf is the day that the files are of. By default they say it.
+	// AsOf is the day of the files. By default the files say it.
 	AsOf time.Time
-	// Part means that the files are a part of the source, such as a pull of what changed,
-	// so that nothing is gone.
+	// Part means that the files are a part of the source, such as a pull of changes. So
+	// missing permits are not deleted.
 	Part bool
-	// Accounts are files of accounts, or folders with one: firms that are known already.
+	// Accounts are files of accounts, or folders with one: firms that exist already.
 	Accounts []string
-	// Merge writes what was learnt of those firms into their full records.
+	// Merge writes what was learnt about those firms into their full records.
 	Merge bool
 	// Decisions is the operator's file on which firms are the same, "" for none.
 	Decisions string
 	// DeadLetters is the file of rows that were left out, "" for none.
 	DeadLetters string
-	// TempDir is for files that are sorted on disk; by default that of the system.
+	// TempDir is for sorting on disk; by default the system's.
 	TempDir string
-	// Progress, when set, is called now and then with the bytes of the input read so far.
+	// Progress, when set, is called periodically with the bytes of the input read so far.
 	Progress func(bytes int64)
 
 	// sample, when set, adds what the permits of the sample lack.

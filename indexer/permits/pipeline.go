@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Sizes of a pipeline: what one side makes and the other has not used yet is bounded.
+// Sizes of a pipeline. They bound what one side has made and the other has not used yet.
 const (
 	batchSize = 128
 	batches   = 8
 )
 
-// pipeline makes things in one goroutine and uses them in another, in their order.
+// pipeline runs a producer and a consumer in two goroutines and preserves the order.
 func pipeline[T any](ctx context.Context, produce func(ctx context.Context, emit func(T) error) error, use func(T) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	ready := make(chan []T, batches)

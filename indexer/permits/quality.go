@@ -9,7 +9,7 @@ import (
 	"atlas/indexer/source/permit"
 )
 
-// Quality is how good the data of a source is.
+// Quality describes the quality of a source's data.
 type Quality struct {
 	*Report
 	// Unknown is the share of the permits' rows without each field, 0 to 1.
@@ -22,8 +22,8 @@ type Quality struct {
 	IssuedBeforeFiled     int64 `json:"issued_before_filed"`
 	CompletedBeforeIssued int64 `json:"completed_before_issued"`
 	Future                int64 `json:"future"`
-	// CostsNotPositive and CostsHuge (from a billion) count costs out of range, SamePlaces rows
-	// at a point that many rows have (1 % of them, from 10).
+	// CostsNotPositive and CostsHuge (from a billion) count costs out of range, SamePlaces
+	// rows at a point that many rows have (1 % of them, at least 10).
 	CostsNotPositive int64 `json:"costs_not_positive"`
 	CostsHuge        int64 `json:"costs_huge"`
 	SamePlaces       int64 `json:"same_places"`
@@ -31,7 +31,7 @@ type Quality struct {
 	WithoutPlace int64 `json:"without_place"`
 }
 
-// hugeCost is more than a permit costs.
+// hugeCost is more than any permit costs.
 const hugeCost = 1e9
 
 // Measure reads files and measures them, without writing anything. Errors: those of Check.
@@ -56,7 +56,7 @@ func Measure(ctx context.Context, d *source.Description, inputs []Input, progres
 	return q, nil
 }
 
-// measure adds rows up.
+// measure sums up rows.
 type measure struct {
 	q           *Quality
 	seen        map[string]struct{}

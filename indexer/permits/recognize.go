@@ -6,8 +6,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Recognize finds the shipped description of files that say by their columns what they are.
-// Error: BadRequest if none or several fit; those of opening the file.
+// Recognize finds the shipped description that fits the columns of a file. Error:
+// BadRequest if none or several fit; those of opening the file.
 func Recognize(in Input) (*source.Description, error) {
 	var fits []*source.Description
 	var last error
@@ -46,7 +46,7 @@ func fit(s *permit.Source, in Input) error {
 	return s.Bind(file.Format, file.Columns(), true)
 }
 
-// readable is the error of a file that has no rows of any form.
+// readable is the error of a file that has no rows in any format.
 func readable(in Input) error {
 	file, err := in.Open((&permit.Source{Description: &source.Description{}}).Reading())
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"atlas/indexer/source/permit"
 )
 
-// Bounds of a report; all is counted.
+// Bounds of the lists in a report; the counts are complete.
 const (
 	// MaxRefusals is how many rows and cells a report shows.
 	MaxRefusals = 1000
@@ -13,12 +13,13 @@ const (
 	maxDoubts   = 1000
 )
 
-// Report is the outcome of Convert. It never has cells of columns of private persons.
+// Report is the outcome of Convert. It never has cells of columns about private persons.
 type Report struct {
 	Source string `json:"source"`
-	// AsOf is the day that the files are of, "" if they do not say.
+	// AsOf is the day of the files, "" if they do not say it.
 	AsOf string `json:"as_of"`
-	// Rows were read, without the header. Each is refused, skipped, or of one of the Permits.
+	// Rows counts the rows read, without the header. Each is refused, skipped, or of one of
+	// the Permits.
 	Rows    int64 `json:"rows"`
 	Permits int64 `json:"permits"`
 	// Records written, by dataset.
@@ -41,22 +42,22 @@ type Report struct {
 	// other values, by field and value.
 	UnknownStatuses map[string]int64            `json:"unknown_statuses"`
 	Unmapped        map[string]map[string]int64 `json:"unmapped"`
-	// Names counts the names of participants by what they are of.
+	// Names counts the names of participants by kind.
 	Names Names `json:"names"`
-	// Fallbacks counts points that mean no place, OffMap those beyond the source's box,
-	// Scrubbed the rows from whose texts something of persons was taken out.
+	// Fallbacks counts points that do not mean a place, OffMap those beyond the source's
+	// box, Scrubbed the rows whose texts contained personal data that was removed.
 	Fallbacks int64 `json:"fallbacks"`
 	OffMap    int64 `json:"off_map"`
 	Scrubbed  int64 `json:"scrubbed"`
-	// Links says which firms are one, nil where spellings alone count.
+	// Links says which firms are one, nil if only equal spellings are.
 	Links *Links `json:"links,omitempty"`
-	// Changes counts what a delta says, nil without an earlier state.
+	// Changes counts the changes of a delta, nil without an earlier state.
 	Changes *Changes `json:"changes,omitempty"`
-	// Notes are what whoever runs the conversion should know.
+	// Notes are for the operator of the conversion.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Names counts names of participants. Persons and doubtful ones become no record.
+// Names counts names of participants. Persons and doubtful names do not become records.
 type Names struct {
 	Firms    int64 `json:"firms"`
 	Persons  int64 `json:"persons"`
@@ -74,13 +75,13 @@ type Changes struct {
 	Signals   map[string]int64 `json:"signals"`
 }
 
-// Refusal is a row that was left out, or a cell that was taken as unknown, and why.
+// Refusal is a row that was left out, or a cell that was read as unknown, and why.
 type Refusal struct {
 	File string `json:"file,omitempty"`
-	// Line the row begins on, counted from 1; of JSON and workbooks the number of the
-	// record or row.
+	// Line is the line on which the row begins, counted from 1; of JSON and workbooks the
+	// number of the record or row.
 	Line int64 `json:"line"`
-	// Field is the wrong column, "" when the row as a whole is not of its format.
+	// Field is the wrong column, "" when the row as a whole does not match its format.
 	Field  string `json:"field"`
 	Reason string `json:"reason"`
 }
@@ -90,7 +91,7 @@ func newReport(source string) *Report {
 		UnknownStatuses: map[string]int64{}, Unmapped: map[string]map[string]int64{}}
 }
 
-// row notes what a permit's row said.
+// row adds the counts and refusals of a permit's row.
 func (r *Report) row(file string, p *permit.Permit) {
 	for _, t := range p.Troubles {
 		r.UnreadCells++
@@ -132,7 +133,7 @@ func (r *Report) unmapped(u permit.Unmapped) {
 	counts[value]++
 }
 
-// known is whether a permit has a field.
+// known says whether a permit has a field.
 type known struct {
 	name  string
 	known bool

@@ -7,7 +7,8 @@ import (
 
 var accountsKey = []byte(`"account_ids":[`)
 
-// resolve puts the accounts that firms are into a line that has their own ids, each once.
+// resolve replaces the firms' own ids in a line by the ids of their accounts, without
+// duplicates.
 func (r *run) resolve(line []byte, links map[string]string) []byte {
 	at := bytes.Index(line, accountsKey)
 	if len(links) == 0 || at < 0 {

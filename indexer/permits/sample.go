@@ -22,8 +22,8 @@ var calgary []byte
 // their licence).
 func Calgary() Input { return Memory("calgary-permits.csv", calgary) }
 
-// Sample writes the sample: the permits of Calgary, with what they lack, plainly made up,
-// whose dates lead up to a day. Errors: those of Convert.
+// Sample writes the sample: the permits of Calgary, supplemented with clearly marked
+// made-up data, with dates up to a day. Errors: those of Convert.
 func Sample(ctx context.Context, dir string, today time.Time) (*Report, error) {
 	return ConvertSample(ctx, Options{Inputs: []Input{Calgary()}, Dir: dir}, today)
 }
@@ -38,9 +38,8 @@ func ConvertSample(ctx context.Context, options Options, today time.Time) (*Repo
 	return Convert(ctx, options)
 }
 
-// derivedEvents returns what has happened according to the permit, which does not say
-// when: they have the day of issue, by which the contractor must be known, and after
-// which work may begin.
+// derivedEvents returns events that a permit implies without a date: they get the day of
+// issue, by which the contractor must be known, and after which work may begin.
 func derivedEvents(p *permit.Permit, title string) []event {
 	if p.Permitted.IsZero() {
 		return nil
@@ -81,12 +80,12 @@ const mark = " (fictitious)"
 const (
 	// Every hundredth contact, beginning with the 40th, has no project.
 	idleEvery, idleAt = 100, 40
-	// A firm hires once more after every growEvery projects.
+	// A firm gets one more person after every growEvery projects.
 	growEvery = 12
 )
 
-// cast adds fictitious domains and people to firms. They depend only on the permits
-// read so far, so equal input gives equal people.
+// cast adds fictitious domains and people to firms. They depend only on the permits read so
+// far, so equal input gives equal people.
 type cast struct {
 	source *permit.Source
 	slugs  map[string]bool
@@ -110,8 +109,8 @@ type member struct {
 	idle                                        bool // never on a project
 }
 
-// join gives a firm its own domain. The second firm also has that of the first, so
-// that a domain can identify two accounts.
+// join gives a firm its own domain. The second firm also gets that of the first, so that a
+// domain can identify two accounts.
 func (c *cast) join(f *firm) {
 	name := fiction.Slug(strings.TrimSuffix(f.name, mark))
 	slug := name

@@ -22,8 +22,8 @@ import (
 //go:embed samples/*.csv
 var samples embed.FS
 
-// MadeUp are made-up rows in the form of a shipped source; false if there are none. Those of
-// calgary are real.
+// MadeUp are made-up rows in the form of a shipped source; false if there are none. Those
+// of calgary are real.
 func MadeUp(source string) (Input, bool) {
 	if source == "calgary" {
 		return Calgary(), true
@@ -32,7 +32,7 @@ func MadeUp(source string) (Input, bool) {
 	return Memory(source+".csv", text), err == nil
 }
 
-// WithSamples lists the sources that have rows in the program.
+// WithSamples lists the sources with sample rows in the program.
 func WithSamples() []string {
 	names := []string{"calgary"}
 	entries, _ := samples.ReadDir("samples") // a constant of the program
@@ -43,9 +43,9 @@ func WithSamples() []string {
 	return names
 }
 
-// Samples writes the rows of several sources into one folder, with those of calgary as Sample
-// has them; none is calgary alone. Firms of the later ones are those of the earlier where the
-// rules say so. Errors: those of Convert.
+// Samples writes the rows of several sources into one folder, those of calgary like Sample;
+// without sources, calgary alone. Firms of later sources are linked to those of earlier
+// ones by the rules. Errors: those of Convert.
 func Samples(ctx context.Context, dir string, sources []string, today time.Time) error {
 	if len(sources) == 0 || len(sources) == 1 && sources[0] == "calgary" {
 		_, err := Sample(ctx, dir, today)

@@ -11,14 +11,14 @@ import (
 	"atlas/internal/fault"
 )
 
-// scan reads the rows of all inputs and passes their permits on.
+// scan reads the rows of all inputs and passes on their permits.
 type scan struct {
 	source  *permit.Source
 	report  *Report
 	letters *deadLetters
 	several bool // inputs: a refusal names its own
 	days    *days
-	done    int64 // bytes of the inputs before
+	done    int64 // bytes of the previous inputs
 	tell    func(bytes int64)
 }
 
@@ -137,7 +137,7 @@ func (b *bound) unseen(name string) error {
 	return nil
 }
 
-// days finds out the day that files are of.
+// days finds the day of the files.
 type days struct {
 	said   time.Time // by a column
 	counts map[time.Time]int
@@ -154,10 +154,10 @@ func (d *days) saw(said, latest time.Time) {
 	}
 }
 
-// typos is the share of rows whose dates may be too late, as of 2202 for 2022.
+// typos is the share of rows whose dates may be too late, such as 2202 for 2022.
 const typos = 1000
 
-// latest is the latest day of the rows, but for a few whose dates are mistakes.
+// latest is the latest day of the rows, ignoring a few as typing errors.
 func (d *days) latest() time.Time {
 	best := time.Time{}
 	for at := range d.counts {

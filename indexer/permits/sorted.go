@@ -16,8 +16,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// sorted sorts the rows by permit on disk, finds out which firms are one, and then writes
-// what each permit says, or what changed since an earlier state.
+// sorted sorts the rows by permit on disk, decides which firms are one, and then writes
+// each permit, or its changes since an earlier state.
 func sorted(ctx context.Context, options Options, s *permit.Source, from *scan) error {
 	scratch, err := os.MkdirTemp(options.TempDir, "atlas-permits-")
 	if err != nil {
@@ -68,17 +68,18 @@ type run struct {
 	out    *ndjson.Folder
 	next   *stateWriter // nil if no state is written
 	object ndjson.Object
-	share  float64 // by which a cost changes for a signal
+	share  float64 // minimum relative change of a cost for a signal
 
 	byID map[string]*firm
-	// linked are the accounts of firms that are not their own, wasLinked those of the state.
+	// linked are the accounts of firms that are not their own, wasLinked those of the
+	// state.
 	linked, wasLinked map[string]string
 	aliases           map[string][]*firm // by their account
 }
 
 func (r *run) note(text string) { r.report.Notes = append(r.report.Notes, text) }
 
-// before reads what the conversion needs beside the files.
+// before reads what the conversion needs besides the files.
 func (r *run) before() (err error) {
 	if r.share, err = r.source.Changes.Share(); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "changes.cost")
@@ -99,8 +100,8 @@ func (r *run) before() (err error) {
 	return r.old.firms(r.firms)
 }
 
-// asOf is the day of the files: as given, as they say, as one of them is named, or that of
-// their latest date.
+// asOf is the day of the files: as given, as the files say, as a file name says, or their
+// latest date.
 func asOf(options Options, d *days) time.Time {
 	switch {
 	case !options.AsOf.IsZero():
@@ -146,7 +147,7 @@ func dayNamed(name string) time.Time {
 
 func plausible(t time.Time) bool { return t.Year() > 1970 && t.Year() < 2200 }
 
-// spoolRow keeps a permit for its turn.
+// spoolRow stores a permit until it is written.
 func (r *run) spoolRow(p *permit.Permit) error {
 	r.firms.parties(p, nil)
 	p.Troubles, p.Unmapped, p.Who = nil, nil, permit.Who{}
@@ -186,8 +187,8 @@ type rowsOf struct {
 	rows []*permit.Permit
 }
 
-// each passes the rows of each permit on, permits in the order of their ids and rows as the
-// files have them.
+// each passes on the rows of each permit, permits in the order of their ids and rows in the
+// order of the files.
 func (s *spool) each(ctx context.Context, do func(rowsOf) error) error {
 	if err := s.writer.Close(); err != nil {
 		return err
@@ -230,5 +231,6 @@ func (s *spool) each(ctx context.Context, do func(rowsOf) error) error {
 	return nil
 }
 
-// maxRows is how many rows of one permit are joined; of more, the last ones count.
+// maxRows is how many rows of one permit are joined; if there are more, the last ones are
+// used.
 const maxRows = 10_000

@@ -19,12 +19,12 @@ import (
 	"atlas/internal/fault"
 )
 
-// stateVersion is that of the form of states.
+// stateVersion is the version of the format of states.
 const stateVersion = 1
 
 // stateHead is the first line of a state: JSON lines, packed with zstd. After it come the
-// firms, then the permits in the order of the ids of their projects. A state has what the
-// records have, and no cell of a column of persons.
+// firms, then the permits in the order of the ids of their projects. A state has the
+// content of the records, and no cell of a column about persons.
 type stateHead struct {
 	Version int    `json:"atlas_permits_state"`
 	Source  string `json:"source"`
@@ -36,11 +36,11 @@ type stateHead struct {
 type keptFirm struct {
 	Key string `json:"key"`
 	ID  string `json:"id"`
-	// Link is the account that the firm is, "" for its own, and Why who decided it.
+	// Link is the account of the firm, "" for its own, and Why what decided it.
 	Link string `json:"link,omitempty"`
 	Why  string `json:"why,omitempty"`
-	// Account is the line of its own account as it was last written, without a merge; nil if
-	// it never had one. Merged means that the account became Link.
+	// Account is the line of its own account as it was last written, without a merge; nil
+	// if it never had one. Merged means that the account was merged into Link.
 	Account jsontext.Value `json:"account,omitempty"`
 	Merged  bool           `json:"merged,omitempty"`
 	Name    string         `json:"name"`
@@ -53,8 +53,8 @@ type keptFirm struct {
 	Updated time.Time      `json:"updated,omitzero"`
 }
 
-// keptPermit is a permit of a state. Its lines name firms by their own ids, whatever they are
-// linked to.
+// keptPermit is a permit of a state. Its lines name firms by their own ids, whatever they
+// are linked to.
 type keptPermit struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
@@ -64,7 +64,7 @@ type keptPermit struct {
 	Signals []jsontext.Value `json:"signals,omitempty"`
 }
 
-// state is a state that is read. It is nil without one.
+// state reads a state. It is nil without one.
 type state struct {
 	path  string
 	asOf  time.Time
@@ -72,7 +72,7 @@ type state struct {
 	plain *zstd.Decoder
 	from  *jsontext.Decoder
 	count int
-	// ahead is the permit that was read and not yet asked for.
+	// ahead is the permit that was read ahead.
 	ahead *keptPermit
 	end   bool
 }
@@ -128,7 +128,7 @@ func (s *state) close() {
 	_ = s.file.Close()
 }
 
-// firms puts the firms of the state into those of a source.
+// firms adds the firms of the state to those of a source.
 func (s *state) firms(into *firms) error {
 	for range s.count {
 		k := &keptFirm{}
@@ -251,7 +251,7 @@ func (w *stateWriter) finish() error {
 	return nil
 }
 
-// publish gives the file its name.
+// publish renames the file to its final name.
 func (w *stateWriter) publish() error {
 	if w == nil {
 		return nil
@@ -280,7 +280,7 @@ func (w *stateWriter) abort() {
 // updatedKey begins the last member of the lines of projects, signals and accounts.
 var updatedKey = []byte(`"updated_at":"`)
 
-// dated splits a line into what it says and when it last changed, zero if it does not say.
+// dated splits a line into its content and its time of last change, zero if it has none.
 func dated(line []byte) (content []byte, updated time.Time) {
 	at := bytes.LastIndex(line, updatedKey)
 	if at < 0 {
@@ -291,7 +291,7 @@ func dated(line []byte) (content []byte, updated time.Time) {
 	return line[:at], updated
 }
 
-// redated is the line with another time of its last change.
+// redated is the line with another time of last change.
 func redated(line []byte, updated time.Time) []byte {
 	content, was := dated(line)
 	if was.Equal(updated) || updated.IsZero() {

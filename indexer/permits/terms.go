@@ -8,7 +8,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// writeTerms writes what sources say of their data beside the records of a folder.
+// writeTerms writes what sources say about their data beside the records of a folder.
 func writeTerms(dir string, of ...*source.Description) error {
 	all := catalog.Sources{}
 	for _, d := range of {

@@ -11,7 +11,7 @@ import (
 	"atlas/indexer/source/permit"
 )
 
-// write writes the records, or what changed of them, and the state.
+// write writes the records, or their changes, and the state.
 func (r *run) write(ctx context.Context) (err error) {
 	if r.out, err = ndjson.CreateFolder(r.options.Dir, r.options.Compression); err != nil {
 		return err
@@ -44,11 +44,11 @@ func (r *run) write(ctx context.Context) (err error) {
 		return err
 	}
 	r.report.Records = r.out.Counts()
-	// Last: whoever is interrupted before it writes the same delta again.
+	// This comes last: after an interruption before it, the same delta is written.
 	return r.next.publish()
 }
 
-// stateDay is the day that the state is of.
+// stateDay is the day of the state.
 func (r *run) stateDay() time.Time {
 	if r.older {
 		return r.old.asOf
@@ -56,7 +56,7 @@ func (r *run) stateDay() time.Time {
 	return r.asOf
 }
 
-// permit writes what the rows of one permit say.
+// permit writes the rows of one permit.
 func (r *run) permit(of rowsOf) error {
 	id, rows := of.id.String(), of.rows
 	r.report.Permits++
@@ -96,7 +96,7 @@ func (r *run) firmsOf(p *permit.Permit) (ids []string, gc string) {
 	return ids, gc
 }
 
-// created writes a permit that there was not before.
+// created writes a new permit.
 func (r *run) created(id string, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
 	kept := &keptPermit{ID: id, Key: p.Key, GC: gc}
@@ -123,7 +123,7 @@ func (r *run) created(id string, p *permit.Permit) error {
 	return r.next.addPermit(kept)
 }
 
-// compared writes what changed of a permit, and the signals of that.
+// compared writes the changes of a permit, and their signals.
 func (r *run) compared(before *keptPermit, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
 	kept := &keptPermit{ID: before.ID, Key: p.Key, GC: gc}
@@ -155,7 +155,7 @@ func (r *run) compared(before *keptPermit, p *permit.Permit) error {
 	return r.next.addPermit(kept)
 }
 
-// happened writes a signal of a difference. One that was told on the same day is replaced.
+// happened writes a signal of a difference. It replaces one of the same day.
 func (r *run) happened(kept *keptPermit, kind string, line []byte) error {
 	id := idOf(line)
 	kept.Signals = slices.DeleteFunc(slices.Clone(kept.Signals), func(s jsontext.Value) bool { return idOf(s) == id })
@@ -163,7 +163,7 @@ func (r *run) happened(kept *keptPermit, kind string, line []byte) error {
 	return r.signal(kept, line)
 }
 
-// project writes the line of a project, with the accounts that its firms are.
+// project writes the line of a project, with the accounts of its firms.
 func (r *run) project(kept *keptPermit, line []byte) error {
 	kept.Project = line
 	return r.out.Projects.Write(r.resolve(line, r.linked))
@@ -174,7 +174,7 @@ func (r *run) signal(kept *keptPermit, line []byte) error {
 	return r.out.Signals.Write(r.resolve(line, r.linked))
 }
 
-// relinked writes the signals again whose firms are other accounts now.
+// relinked rewrites the signals whose firms are other accounts now.
 func (r *run) relinked(kept *keptPermit) error {
 	for i, line := range kept.Signals {
 		if string(r.resolve(line, r.wasLinked)) == string(r.resolve(line, r.linked)) {
@@ -190,7 +190,7 @@ func (r *run) relinked(kept *keptPermit) error {
 	return nil
 }
 
-// carry keeps a permit as it was, but for the accounts that its firms are.
+// carry copies a permit, with the present accounts of its firms.
 func (r *run) carry(kept *keptPermit) error {
 	if string(r.resolve(kept.Project, r.wasLinked)) != string(r.resolve(kept.Project, r.linked)) {
 		_, updated := dated(kept.Project)
@@ -204,7 +204,8 @@ func (r *run) carry(kept *keptPermit) error {
 	return r.next.addPermit(kept)
 }
 
-// absentUntil deals with the permits of the state before an id that the files do not have.
+// absentUntil processes the permits of the state before an id that are missing in the
+// files.
 func (r *run) absentUntil(id string) error {
 	for {
 		k, err := r.old.until(id)
@@ -226,7 +227,7 @@ func (r *run) absentUntil(id string) error {
 	}
 }
 
-// gone deletes a permit that a complete file lacks.
+// gone deletes a permit that is missing in a complete file.
 func (r *run) gone(k *keptPermit) error {
 	r.report.Changes.Gone++
 	for _, s := range k.Signals {
@@ -246,7 +247,7 @@ func (r *run) deletion(line []byte) []byte {
 	return r.object.Line()
 }
 
-// idOf is the id of a line, which begins with it.
+// idOf is the id at the beginning of a line.
 func idOf(line []byte) string {
 	const begin = `{"id":"`
 	if len(line) < len(begin)+36 {

@@ -17,15 +17,16 @@ import (
 	"atlas/search/catalog"
 )
 
-// names are those of sources, which become parts of names of files.
+// names matches the names of sources, which become parts of file names.
 var names = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 const maxName = 40
 
-// None is the type of a participant who is none.
+// None is the type for someone who does not count as a participant.
 const None = "none"
 
-// bad notes a problem at a path, or at the nearest part around it whose place is known.
+// bad reports a problem at a path, or at the nearest enclosing part whose position is
+// known.
 func (d *decoder) bad(path, format string, args ...any) {
 	at := place{1, 1}
 	for p := path; ; p = p[:max(strings.LastIndexByte(p, '.'), 0)] {
@@ -40,7 +41,7 @@ func (d *decoder) bad(path, format string, args ...any) {
 	d.problems = append(d.problems, Problem{at.line, at.column, path, fmt.Sprintf(format, args...)})
 }
 
-// check finds what is wrong with a description whose form is right.
+// check reports what is wrong with a well-formed description.
 func (d *decoder) check(s *Description) {
 	if s.Version != 1 {
 		d.bad("version", "must be 1")
@@ -91,7 +92,7 @@ func (d *decoder) check(s *Description) {
 	d.checkPull(s.Pull)
 }
 
-// checkColumns checks columns made of others: they can name those before them.
+// checkColumns checks columns made of others: they can use those before them.
 func (d *decoder) checkColumns(all []Column) {
 	later := map[string]bool{}
 	for _, c := range all {
@@ -102,7 +103,7 @@ func (d *decoder) checkColumns(all []Column) {
 		d.checkValue(at, c.Value, nil)
 		for _, t := range c.Value.templates() {
 			named := value.Columns{}
-			_, _ = value.ParseTemplate(t, &named) // checkValue told its error
+			_, _ = value.ParseTemplate(t, &named) // checkValue reported its error
 			for _, n := range named.Names {
 				if later[value.ColumnKey(n)] {
 					d.bad(at, "names the column %q, which is made here or later", n)
@@ -140,7 +141,8 @@ func (d *decoder) patterns(path string, all []string) {
 	}
 }
 
-// checkValue checks a value; allowed, if set, says what is wrong with one of its results.
+// checkValue checks a value; allowed, if set, says what is wrong with a result of the
+// value.
 func (d *decoder) checkValue(path string, v Value, allowed func(string) string) {
 	for i, f := range v.First {
 		d.checkValue(joined(path, strconv.Itoa(i)), f, allowed)
@@ -174,7 +176,7 @@ func (d *decoder) checkValue(path string, v Value, allowed func(string) string) 
 	}
 }
 
-// oneOfVocabulary allows values of a vocabulary, and words beside them.
+// oneOfVocabulary allows values of a vocabulary, and some more words.
 func oneOfVocabulary(v catalog.Vocabulary, more ...string) func(string) string {
 	all := append(slices.Clone(v.Values()), more...)
 	return func(s string) string {

@@ -37,10 +37,10 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%d:%d: %s %s", p.Line, p.Column, p.Path, p.Reason)
 }
 
-// place is where something stands in a file, from 1.
+// place is a position in a file, counted from 1.
 type place struct{ line, column int }
 
-// decoder reads a description and keeps where its parts stand.
+// decoder reads a description and records the positions of its parts.
 type decoder struct {
 	at       map[string]place
 	problems []Problem
@@ -120,7 +120,7 @@ func (d *decoder) parse(text []byte) ast.Node {
 	return file.Docs[0].Body
 }
 
-// pairs are the members of a mapping, nil if the node is none.
+// pairs are the members of a mapping, nil for any other node.
 func (d *decoder) pairs(node ast.Node, path string) []*ast.MappingValueNode {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -171,7 +171,7 @@ func joined(path, key string) string {
 	return path + "." + key
 }
 
-// keysOf are the fields of a struct by their keys.
+// keysOf maps the keys of a struct to its fields.
 func keysOf(t reflect.Type) map[string]int {
 	keys := map[string]int{}
 	for i := range t.NumField() {
@@ -250,7 +250,7 @@ func (d *decoder) text(node ast.Node, path string) (string, bool) {
 		return n.Value.Value, true
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
 		return n.GetToken().Value, true
-	case *ast.NullNode: // NULL without quotes is meant as a text where a list or a table has it
+	case *ast.NullNode: // NULL without quotes means a text in a list or a table
 		if text := n.GetToken().Value; strings.EqualFold(text, "null") {
 			return text, true
 		}
@@ -341,7 +341,7 @@ func (d *decoder) columns(node ast.Node, path string) (all []Column) {
 	return all
 }
 
-// table reads a mapping of patterns and values, whose order counts.
+// table reads a mapping of patterns and values, in its order.
 func (d *decoder) table(node ast.Node, path string) (all []Entry) {
 	for _, pair := range d.pairs(node, path) {
 		pattern, ok := d.text(pair.Key, path)

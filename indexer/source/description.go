@@ -1,7 +1,7 @@
 package source
 
-// Description is one source. The tags are the keys of the YAML file and their explanation in
-// the JSON Schema.
+// Description is one source. The tags are the keys of the YAML file and their explanation
+// in the JSON Schema.
 type Description struct {
 	Version int    `key:"version" required:"true" doc:"Version of this language: 1."`
 	Name    string `key:"source" required:"true" doc:"Short name: lower-case letters, digits and hyphens. Ids of records depend on it: it must not change."`
@@ -32,7 +32,7 @@ type Description struct {
 	Pull    Pull    `key:"pull" doc:"Where atlas index pull gets the data."`
 }
 
-// Reading says how a file is written.
+// Reading describes the format of a file.
 type Reading struct {
 	Format    string `key:"format" enum:"csv,json,ndjson,xlsx" doc:"Format of the file."`
 	Encoding  string `key:"encoding" enum:"auto,utf-8,utf-16,windows-1252" doc:"auto (default): a byte order mark, else UTF-8, and rows that are not UTF-8 as Windows-1252. utf-8 refuses those rows."`
@@ -44,7 +44,7 @@ type Reading struct {
 	Member    string `key:"member" doc:"Pattern of the name of the file within a .zip, such as *.csv."`
 }
 
-// Values says how cells are read.
+// Values describes how cells are read.
 type Values struct {
 	None    []string `key:"none" doc:"Cells that mean no value, in all columns: N/A, (null), UNKNOWN*. The empty cell always does."`
 	Dates   []string `key:"dates" enum:"m/d/y,d/m/y,unix,serial" doc:"Forms of dates that are not clear by themselves. Two-digit years, a time of day and time zones are read in all."`
@@ -59,8 +59,8 @@ type Column struct {
 	Value
 }
 
-// Value is a text made of columns: a template alone, a mapping with more to it, or a list of
-// both of which the first with a value counts.
+// Value is a text made of columns: a template alone, a mapping with options, or a list of
+// these, of which the first with a value is used.
 type Value struct {
 	Of      string   `key:"of" doc:"Template: {number} {street}, or {a|b} for the first of two columns with a value, {a|} for one that may be missing."`
 	After   string   `key:"after" doc:"Only what stands after this text; all if it does not occur."`
@@ -75,13 +75,13 @@ type Value struct {
 	First   []Value  // the list form
 }
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether the value is not given.
 func (v Value) IsZero() bool { return v.Of == "" && v.Default == "" && len(v.First) == 0 }
 
 // Entry is a row of a table.
 type Entry struct{ Pattern, Value string }
 
-// Rule is met by rows whose value is, or is not, among some.
+// Rule matches rows whose value is, or is not, among some.
 type Rule struct {
 	Of    string   `key:"of" required:"true" doc:"Template of the columns to look at."`
 	Is    []string `key:"is" doc:"Patterns as in tables, one of which the value matches; \"\" is no value."`
@@ -89,7 +89,7 @@ type Rule struct {
 	Why   string   `key:"why" doc:"Reason, for the report."`
 }
 
-// Project says what the fields of a project are.
+// Project describes the fields of a project.
 type Project struct {
 	Name        Value `key:"name" doc:"Name; by default address and kind, or the number."`
 	Description Value `key:"description" doc:"What is built. Phone numbers, e-mail addresses and labelled names are taken out."`
@@ -115,7 +115,7 @@ type Project struct {
 	URL      Value    `key:"url" doc:"Web page of the permit."`
 }
 
-// Location says where a project is.
+// Location describes where a project is.
 type Location struct {
 	Latitude  Value    `key:"latitude" doc:"Degrees north."`
 	Longitude Value    `key:"longitude" doc:"Degrees east."`
@@ -127,7 +127,7 @@ type Location struct {
 	Within    []string `key:"within" doc:"Box around all places of the source: south, west, north, east in degrees. Points beyond it are unknown, and counted."`
 }
 
-// Firm says who takes part in a permit.
+// Firm describes the participants of a permit.
 type Firm struct {
 	Name     Value  `key:"name" required:"true" doc:"The name. With numbered, # in columns is the number: {CONTRACTOR_#_NAME}."`
 	Type     Value  `key:"type" required:"true" doc:"Account type: a constant, or a table of the city's roles. none is nobody who takes part."`
@@ -141,14 +141,14 @@ type Firm struct {
 	Why      string `key:"why" doc:"Why private persons are kept: the law or agreement that allows it."`
 }
 
-// Changes says what a later file says about an earlier one.
+// Changes describes how a later file changes an earlier one.
 type Changes struct {
 	Complete bool   `key:"complete" doc:"The file has all permits: those of the state that it lacks are gone. A pulled part never is complete."`
 	Cost     string `key:"cost" doc:"Share by which a cost must change for a signal, such as 5%, which is the default."`
 	Link     string `key:"link" enum:"rules,spelling" doc:"Names of firms: rules (default) take spellings of one firm for one; spelling compares them without case and spaces alone."`
 }
 
-// Pull says where the data is fetched.
+// Pull describes where the data is fetched.
 type Pull struct {
 	Interface string `key:"interface" enum:"soda,arcgis" doc:"soda: Socrata's SODA; arcgis: a layer of an ArcGIS FeatureServer or MapServer."`
 	URL       string `key:"url" doc:"Address: https://data.example.gov/resource/abcd-1234, or the layer: https://…/FeatureServer/0."`

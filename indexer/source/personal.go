@@ -5,8 +5,9 @@ import (
 	"atlas/indexer/source/value"
 )
 
-// PersonalColumns returns whether a column is of private persons: those that the description
-// lists, and those whose names say so, but not those that it lists as public.
+// PersonalColumns returns a function that reports whether a column is about private
+// persons: those that the description lists, and those whose names say so, except those
+// that it lists as public.
 func (s *Description) PersonalColumns() func(column string) bool {
 	personal, _ := value.NewMatcher(s.Personal) // both were checked
 	public, _ := value.NewMatcher(s.Public)

@@ -59,10 +59,10 @@ func ParsePoint(text string) (latitude, longitude float64, err error) {
 	return first, second, nil
 }
 
-// DefaultShare is the share by which a cost must change for a signal.
+// DefaultShare is the default of Share.
 const DefaultShare = 0.05
 
-// Share is the share by which a cost must change for a signal.
+// Share is the relative change of a cost that makes a signal.
 func (c Changes) Share() (float64, error) {
 	if c.Cost == "" {
 		return DefaultShare, nil

@@ -15,7 +15,7 @@ func Schema() *schema.Schema {
 	return s
 }
 
-// valueRef is where the schema of a Value is, which refers to itself.
+// valueRef is the reference to the schema of a Value, which is recursive.
 const valueRef = "#/$defs/value"
 
 // Document is the schema with its definitions, as one JSON document.

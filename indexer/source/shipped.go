@@ -23,7 +23,7 @@ func Shipped() []*Description {
 	return all
 }
 
-// must is a shipped description, which a test reads.
+// must is a shipped description, which a test parses.
 func must(name string) *Description {
 	text, err := Text(name)
 	if err == nil {
@@ -54,8 +54,8 @@ func Names() (names []string) {
 	return names
 }
 
-// Open reads the description that a name of a shipped one or the path of a file stands for.
-// Errors: NotFound, BadRequest for one that is wrong.
+// Open reads the description with a shipped name or in a file. Errors: NotFound, BadRequest
+// for a wrong one.
 func Open(nameOrFile string) (*Description, error) {
 	if !strings.ContainsAny(nameOrFile, "./\\") {
 		text, err := Text(nameOrFile)

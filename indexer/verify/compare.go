@@ -28,8 +28,8 @@ func expected(key, payload []byte, doc indexer.Document) (_, _ []byte) {
 	return key, append(payload, document.Public(doc.JSON)...)
 }
 
-// window is a range of ids with the source's records. The index is searched for the
-// same range, so that each search reads only what is compared.
+// window is a range of ids with the source's records. The index is searched for the same
+// range, so that each search reads only what is compared.
 type window struct {
 	after, upto string // ids; "" is open
 	bytes       []byte
@@ -139,7 +139,7 @@ func cutWindows(ctx context.Context, entries *extsort.Iterator, work, order chan
 	return send()
 }
 
-// collect adds up the windows in their order.
+// collect sums up the windows in their order.
 func (v *verification) collect(ctx context.Context, row *DatasetReport, order <-chan *window) error {
 	listed := 0
 	for w := range order {

@@ -26,15 +26,15 @@ type Difference struct {
 	Dataset catalog.Dataset `json:"dataset"`
 	Kind    DifferenceKind  `json:"kind"`
 	ID      string          `json:"id"`
-	// File and Line are the place in the source; "" and 0 of an extra record.
+	// File and Line are the position in the source; "" and 0 for an extra record.
 	File string `json:"file,omitempty"`
 	Line int64  `json:"line,omitzero"`
 	// Fields are the fields that differ.
 	Fields []FieldDifference `json:"fields,omitempty"`
 }
 
-// FieldDifference is a value that differs. The field "ix", which only searches use
-// (folded texts, nested related records), has no values here.
+// FieldDifference is a value that differs. The field "ix", which only searches use (folded
+// texts, nested related records), has no values here.
 type FieldDifference struct {
 	Field  string         `json:"field"`
 	Source jsontext.Value `json:"source,omitempty"`
@@ -62,8 +62,8 @@ func differentFields(d catalog.Dataset, source []byte, digest int64, doc indexed
 		should, _ := jsontext.AppendQuote(nil, doc.id)
 		fields = append(fields, FieldDifference{"_id", should, is})
 	}
-	// The digest also covers the public record. So it says something about the rest
-	// only if the public record is equal.
+	// The digest also covers the public record. So it says something about the rest only if
+	// the public record is equal.
 	if digests && len(fields) == 0 && (!doc.hasDigest || doc.digest != digest) {
 		fields = append(fields, FieldDifference{Field: document.IX})
 	}

@@ -23,8 +23,8 @@ type indexed struct {
 	hasDigest     bool
 }
 
-// pageSize is the size of a search: a window and one more, which shows that there
-// are extra documents.
+// pageSize is the size of a search: a window and one more, which shows that there are extra
+// documents.
 const pageSize = windowRecords + 1
 
 // pageTimeout bounds one attempt of a search.
@@ -108,7 +108,8 @@ func (v *verification) hasDigests(ctx context.Context, index string) (has bool, 
 	return has, err
 }
 
-// foldsAlike reports whether the documents of an index are folded as they are built here.
+// foldsAlike reports whether the documents of an index have the folding of the documents
+// built here.
 func (v *verification) foldsAlike(ctx context.Context, index string) (alike bool, err error) {
 	err = v.Retry.Do(ctx, func(ctx context.Context) error {
 		all, err := v.Elastic.MappingMeta(ctx, index)
@@ -118,8 +119,8 @@ func (v *verification) foldsAlike(ctx context.Context, index string) (alike bool
 	return alike, err
 }
 
-// countIndex compares the documents that were read with the count of the index:
-// documents without an id are in no range of ids.
+// countIndex compares the number of documents read with the count of the index: documents
+// without an id are in no range of ids.
 func (v *verification) countIndex(ctx context.Context, row *DatasetReport) error {
 	err := v.Retry.Do(ctx, func(ctx context.Context) (err error) {
 		row.Documents, err = v.Elastic.Count(ctx, row.Index)

@@ -1,6 +1,6 @@
 // Package verify compares the files of a load with the generation that it filled
-// (docs/data.md): every document is built again and compared with the one in the
-// index. It changes nothing.
+// (docs/data.md): it rebuilds every document and compares it with the one in the index. It
+// changes nothing.
 package verify
 
 import (
@@ -32,7 +32,7 @@ type Options struct {
 	Generation string
 	// AllowMissing treats a dataset without a file as empty.
 	AllowMissing bool
-	// Suppressions say which records stay out. Nil means none.
+	// Suppressions say which records were left out. Nil means none.
 	Suppressions indexer.Suppressions
 	// Each, when set, is called with every difference, dataset by dataset in the
 	// order of ids. Its error ends the work.
@@ -117,7 +117,7 @@ type verification struct {
 	report Report
 	log    *slog.Logger
 	meter  indexer.Meter
-	// loadedAt is the time of records that have none.
+	// loadedAt is the time of records without one.
 	loadedAt time.Time
 }
 

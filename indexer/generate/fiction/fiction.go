@@ -1,8 +1,8 @@
-// Package fiction makes up people: names, roles, titles, mailboxes and phone
-// numbers for records that need fictitious contacts. It is not for firms,
-// places or projects, and nothing in it is taken from a real person: addresses
-// stand under reserved domains (.example), phone numbers in the range 555-0100
-// to 555-0199 that is set aside for stories.
+// Package fiction makes up people: names, roles, titles, mailboxes and phone numbers for
+// records that need fictitious contacts. It is not for firms, places or projects, and
+// nothing in it is taken from a real person: addresses are under reserved domains
+// (.example), phone numbers in the range 555-0100 to 555-0199, which is reserved for
+// fiction.
 package fiction
 
 import (
@@ -73,9 +73,8 @@ func pick(r *rand.Rand, list []weighted) string {
 	return list[0].value
 }
 
-// Person returns a first and a last name. There are about four thousand pairs
-// and some come far more often than others, so people of equal name are
-// common.
+// Person returns a first and a last name. There are about four thousand pairs and some are
+// far more frequent than others, so people of equal name are common.
 func Person(r *rand.Rand) (first, last string) {
 	return firstNames[skewed(r, len(firstNames))], lastNames[skewed(r, len(lastNames))]
 }
@@ -89,7 +88,7 @@ func skewed(r *rand.Rand, n int) int {
 // Role returns one of the values of a contact's role.
 func Role(r *rand.Rand) string { return pick(r, roles) }
 
-// Title returns a job title that goes with a role.
+// Title returns a job title for a role.
 func Title(r *rand.Rand, role string) string {
 	list := titles[role]
 	return list[r.IntN(len(list))]
@@ -105,11 +104,10 @@ func Mailbox(first, last string) string {
 	return Slug(first) + "." + Slug(last)
 }
 
-// maxSlug is the longest label a domain name may have, less what a counter
-// behind it may need.
+// maxSlug is the maximum length of a domain label, minus the room for a counter after it.
 const maxSlug = 48
 
-// letters that Unicode does not take apart into a base letter and a mark.
+// letters that Unicode does not decompose into a base letter and a mark.
 var spelled = map[rune]string{
 	'ø': "o", 'Ø': "o", 'ł': "l", 'Ł': "l", 'ß': "ss", 'æ': "ae", 'Æ': "ae", 'œ': "oe", 'Œ': "oe", 'đ': "d", 'Đ': "d", 'ı': "i",
 }

@@ -1,9 +1,9 @@
-// Package epsg turns coordinates of projected systems into degrees, by the code that the
-// EPSG dataset gives the system: UTM, MTM and state plane zones, and Web Mercator.
+// Package epsg turns coordinates of projected systems into degrees. A system is named by
+// its code in the EPSG dataset: UTM, MTM and state plane zones, and Web Mercator.
 //
 // It knows the systems of North America on NAD83 in all its versions, and the UTM zones of
-// WGS 84. It takes NAD83 as WGS 84, which differ by one or two metres; within a datum
-// results are right to a millimetre. It knows no older datums, such as NAD27.
+// WGS 84. It treats NAD83 as WGS 84, from which it differs by one or two metres; within a
+// datum results are accurate to a millimetre. It knows no older datums, such as NAD27.
 package epsg
 
 import (
@@ -122,7 +122,7 @@ func Codes() []int {
 }
 
 // Degrees returns the point of an easting and a northing in the units of the system. They
-// are NaN or beyond the globe for what is no point of it.
+// are NaN or beyond the globe for coordinates outside the system.
 func (s *System) Degrees(easting, northing float64) (latitude, longitude float64) {
 	return s.inverse(easting*s.unit, northing*s.unit)
 }

@@ -12,8 +12,8 @@ func (e ellipsoid) eccentricity() float64 {
 	return math.Sqrt(e.flattening * (2 - e.flattening))
 }
 
-// parameters are those of a projection: degrees and metres. first is a scale or the first
-// standard parallel, second the second one.
+// parameters are those of a projection, in degrees and metres. first is a scale or the
+// first standard parallel, second the second one.
 type parameters struct {
 	latitude, longitude, first, second, easting, northing float64
 }
@@ -21,8 +21,8 @@ type parameters struct {
 const degree = math.Pi / 180
 
 // transverseMercator is the inverse of EPSG method 9807, by Krüger's series in the third
-// flattening as Karney has them ("Transverse Mercator with an accuracy of a few
-// nanometers", 2011), to the fourth order: better than a millimetre in and around a zone.
+// flattening after Karney ("Transverse Mercator with an accuracy of a few nanometers",
+// 2011), to the fourth order: accurate to a millimetre in and around a zone.
 func transverseMercator(e ellipsoid, p parameters) func(x, y float64) (float64, float64) {
 	n := e.flattening / (2 - e.flattening)
 	n2, n3, n4 := n*n, n*n*n, n*n*n*n
@@ -130,8 +130,8 @@ func tangentOf(ecc, tan float64) float64 {
 	return tan*math.Hypot(1, sigma) - sigma*math.Hypot(1, tan)
 }
 
-// geodetic is the latitude whose conformal one has this tangent, by Newton's method as
-// Karney has it. Three rounds are exact.
+// geodetic is the latitude whose conformal latitude has this tangent, by Newton's method
+// after Karney. Three rounds are exact.
 func geodetic(ecc, conformal float64) float64 {
 	tan := conformal
 	for range 5 {

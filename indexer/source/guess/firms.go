@@ -10,13 +10,13 @@ import (
 	"atlas/indexer/source/people"
 )
 
-// names are columns of names of those who take part.
+// names are columns with names of participants.
 var (
 	nameColumn = regexp.MustCompile(`(contractor|builder|owner|applicant|architect|engineer|developer|company|business|firm|licensee|professional|agent|contact|participant|parties|tenant|designer|organization|organisation)`)
 	notName    = regexp.MustCompile(`(phone|tel|fax|email|mail|addr|street|city|state|zip|postal|prov|license|licence|number|num|id$|no$|type|role|date|trade|unit|country|relationship|class|status|occupied|desc|house)`)
 )
 
-// firms writes who takes part.
+// firms writes the participants.
 func (w *writer) firms() {
 	var entries []string
 	done := map[string]bool{}
@@ -43,7 +43,7 @@ func (w *writer) firms() {
 	}
 }
 
-// isName reports whether a column has the names of those who take part.
+// isName reports whether a column has names of participants.
 func (w *writer) isName(c *column) bool {
 	if c.filled == 0 || c.judged == 0 || c.isDate() || c.share(c.numbers) > 0.5 {
 		return false
@@ -54,8 +54,8 @@ func (w *writer) isName(c *column) bool {
 	return (c.firms+c.persons)*3 > c.judged
 }
 
-// groupOf is the pattern of the name of a column, # for a number in it, and how many there
-// are; its name and 0 if there are no others.
+// groupOf is the pattern of the name of a column, with # for a number in it, and the number
+// of such columns; the name itself and 0 if there are no others.
 func (w *writer) groupOf(c *column) (string, int) {
 	for pattern, most := range w.groups {
 		for n := 1; n <= most; n++ {
@@ -130,7 +130,7 @@ func (c *column) lists() (labelled, listed bool) {
 	return labels*2 > n, several*4 > n
 }
 
-// labels are those before the names of a column, with their cells.
+// labels counts the labels before the names in a column.
 func (c *column) labels() map[string]int {
 	counts := map[string]int{}
 	for v, cells := range c.counts {
@@ -144,13 +144,13 @@ func (c *column) labels() map[string]int {
 	return counts
 }
 
-// fewCells have a label by chance, such as a name before a colon.
+// fewCells is a number of cells that may have a label by chance, such as a name before a
+// colon.
 const fewCells = 3
 
 const maxLabel = 40
 
-// roleBeside is the column with the roles of those whose names another has, "" if there is
-// none.
+// roleBeside is the column with the roles for a column of names, "" if there is none.
 func (w *writer) roleBeside(name string) string {
 	role := w.beside(name, `(type|role|trade|relationship|capacity|class)`)
 	c := w.profile.byName[strings.Replace(role, "#", "1", 1)]
@@ -181,7 +181,7 @@ func (w *writer) types(role string) string {
 	return roleTable(counts)
 }
 
-// roleTable is the table of roles with their counts, without what may be a person.
+// roleTable is the table of roles with their counts, without possible persons.
 func roleTable(counts map[string]int) string {
 	order := slices.DeleteFunc(slices.Sorted(maps.Keys(counts)), func(v string) bool {
 		return people.KindOf(v, false) == people.Person && proposed(roleTypes, v) == "" || people.Private(v)
@@ -205,7 +205,7 @@ func roleTable(counts map[string]int) string {
 	return b.String()
 }
 
-// beside is the column that belongs to a column of names: whose name begins like it and has
+// beside is the column that belongs to a column of names: it has the same stem and contains
 // a word. "" if there is none.
 func (w *writer) beside(name, word string) string {
 	stem := stemOf(name)
@@ -223,8 +223,8 @@ func (w *writer) beside(name, word string) string {
 	return ""
 }
 
-// stemOf is what the names of columns of one participant begin with: contractor of
-// CONTRACTOR_NAME, contractor_# of CONTRACTOR_#_NAME.
+// stemOf is the common beginning of the columns of one participant: contractor for
+// CONTRACTOR_NAME, contractor_# for CONTRACTOR_#_NAME.
 func stemOf(name string) string {
 	stem := strings.ToLower(name)
 	if dot := strings.LastIndexByte(stem, '.'); dot > 0 { // members of one object
@@ -236,7 +236,7 @@ func stemOf(name string) string {
 	return strings.TrimRight(stem, " _-.")
 }
 
-// unused lists the columns that nothing names, without their values.
+// unused lists the columns that the description does not name, without their values.
 func (w *writer) unused() {
 	text := w.b.String()
 	var all []string

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// meaning proposes a value for what matches.
+// meaning proposes a value for matching texts.
 type meaning struct {
 	by    *regexp.Regexp
 	value string
@@ -65,7 +65,7 @@ public_agency (agency|city|county|public)
 other (applicant|agent|expedit|contact|representative|business|company|firm|professional|licen|design|person|other)
 `)
 
-// proposed is what the first that matches proposes, "" if none does.
+// proposed is the proposal of the first match, "" without a match.
 func proposed(all []meaning, text string) string {
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '_' || r == ' ' || r == '\t' }), " ")
 	for _, m := range all {

@@ -8,13 +8,13 @@ import (
 	"atlas/indexer/source/value"
 )
 
-// ends are the values at 2 % and 98 %.
+// ends are the 2nd and the 98th percentile.
 func ends(values []float64) (low, high float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/50], sorted[len(sorted)-1-len(sorted)/50]
 }
 
-// pairs are the numbers of two columns, of rows that have both.
+// pairs are the numbers of two columns in rows that have both.
 func (p *profile) pairs(a, b *column) (all [][2]float64) {
 	ia, ib := slices.Index(p.columns, a), slices.Index(p.columns, b)
 	for _, row := range p.cells {
@@ -30,7 +30,7 @@ func (p *profile) pairs(a, b *column) (all [][2]float64) {
 	return all
 }
 
-// points are those of a column with points.
+// points are the points of a column.
 func (p *profile) points(c *column) (all [][2]float64) {
 	i := slices.Index(p.columns, c)
 	for _, row := range p.cells {
@@ -43,7 +43,7 @@ func (p *profile) points(c *column) (all [][2]float64) {
 	return all
 }
 
-// fallbacks are points that so many rows have that a geocoder knew no better.
+// fallbacks are points of so many rows that they are probably a geocoder's default.
 func fallbacks(points [][2]float64) (all []string) {
 	counts := map[[2]float64]int{}
 	for _, p := range points {

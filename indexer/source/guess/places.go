@@ -12,10 +12,11 @@ import (
 	"atlas/search/words"
 )
 
-// Near is a place that the file is of, given by whoever runs the guess.
+// Near is a place of the file, given by whoever runs the guess.
 type Near struct{ Latitude, Longitude float64 }
 
-// states have, by symbol, the middle of a state or province of North America, and its time zone.
+// states maps symbols to states and provinces of North America, with their centre and time
+// zone.
 var states = func() map[string]state {
 	all := map[string]state{}
 	for line := range strings.Lines(`AL 32.8 -86.8 America/Chicago
@@ -107,7 +108,7 @@ func (s state) country() string {
 	return "US"
 }
 
-// stateOf is the state that nearly all rows are in.
+// stateOf is the state of nearly all rows.
 func (p *profile) stateOf(c *column) (state, bool) {
 	if c == nil || c.filled == 0 {
 		return state{}, false
@@ -123,14 +124,14 @@ func kilometres(a Near, latitude, longitude float64) float64 {
 	return math.Hypot((a.Latitude-latitude)*degree, (a.Longitude-longitude)*degree*math.Cos(a.Latitude*math.Pi/180))
 }
 
-// How far from a place that was given, or from the middle of a state, points are at most.
+// Maximum distances of points from a given place, or from the centre of a state.
 const (
 	nearPlace = 150
 	nearState = 900
 )
 
-// systemsOf are the systems in which points are near a place, the likeliest first: state
-// plane before UTM before others, and those whose point is nearest.
+// systemsOf are the systems in which points are near a place, the most probable first:
+// state plane before UTM before others, then those with the nearest point.
 func systemsOf(points [][2]float64, near Near, within float64) []*epsg.System {
 	type found struct {
 		system *epsg.System
@@ -157,7 +158,7 @@ func systemsOf(points [][2]float64, near Near, within float64) []*epsg.System {
 	return systems
 }
 
-// webMercator is the system of most maps of the web.
+// webMercator is the system of most web maps.
 var webMercator = func() *epsg.System {
 	s, err := epsg.Find(epsg.WebMercator)
 	if err != nil {
@@ -166,7 +167,7 @@ var webMercator = func() *epsg.System {
 	return s
 }()
 
-// mercator reports whether points may be of web Mercator, in North America: no other system
+// mercator reports whether points may be in web Mercator in North America: no other system
 // has such numbers.
 func mercator(points [][2]float64) bool {
 	if len(points) == 0 {

@@ -12,48 +12,48 @@ import (
 	"atlas/indexer/source/value"
 )
 
-// maxRows is how many rows are looked at; more say little more.
+// maxRows is how many rows are read; further rows add little.
 const maxRows = 50_000
 
-// Bounds of what is kept of a column.
+// Bounds of what is stored of a column.
 const (
 	maxDistinct = 2_000
 	maxCell     = 300
-	maxNames    = 300 // names that are judged
+	maxNames    = 300 // names that are classified
 )
 
-// column is what the rows say of a column.
+// column is the statistics of a column.
 type column struct {
 	name   string
 	words  []string // of its name
-	letter string   // its name, letters and digits alone
+	letter string   // its name, only letters and digits
 	spaced string   // its name, words between blanks
 	filled int
-	// counts are its values with their rows, up to maxDistinct; more means that there are
-	// others.
+	// counts has the number of rows by value, up to maxDistinct values; more means that
+	// there are others.
 	counts map[string]int
 	more   bool
 	long   int // longest value
-	// numbers, dates, days and so on count the cells of a form.
+	// numbers, dates, days and so on count the cells of each form.
 	numbers, clear, slashed, unix, serials, urls, timed int
 	monthOver, dayOver                                  int // first or second part above 12
 	least, most                                         float64
 	hours                                               map[int]int // of day, of milliseconds
 	persons, firms, pairs, judged                       int
 	private                                             bool
-	workbook                                            bool // dates may be days as numbers
+	workbook                                            bool // dates may be numbers of days
 }
 
-// profile is what the rows of a file say.
+// profile is the statistics of a file.
 type profile struct {
 	format  read.Format
 	rows    int
 	refused int
 	short   int // rows with too few cells
 	columns []*column
-	cells   [][]string // the first rows, as they are
+	cells   [][]string // the first rows, unchanged
 	byName  map[string]*column
-	// numbered are columns of which there are several, by the pattern of their name.
+	// numbered counts columns that differ only by a number, by the pattern of their name.
 	numbered map[string]int
 }
 
@@ -108,7 +108,7 @@ func (p *profile) grow(names []string) {
 	}
 }
 
-// see notes a cell that is not empty.
+// see counts a cell that is not empty.
 func (c *column) see(cell string) {
 	c.filled++
 	c.long = max(c.long, len(cell))
@@ -140,7 +140,7 @@ func (c *column) seeDate(cell string) {
 	}
 	digits := strings.Trim(cell, "0123456789.-") == ""
 	switch t, err := (value.Dates{}).Parse(cell); {
-	case err == nil && t.IsZero(): // such as 1899-12-30, which is no date
+	case err == nil && t.IsZero(): // such as 1899-12-30, which means no date
 		c.clear++
 		return
 	case err == nil:
@@ -182,7 +182,7 @@ func (c *column) seeDate(cell string) {
 	}
 }
 
-// judge finds out whether the values are names of persons and firms.
+// judge classifies the values as names of persons or firms.
 func (c *column) judge() {
 	c.private = people.PersonalColumn(c.name)
 	if c.numbers*2 > c.filled || c.clear*2 > c.filled || c.filled == 0 {
@@ -223,7 +223,7 @@ func (c *column) values() []string {
 	})
 }
 
-// unique is the share of the filled cells that differ.
+// unique is the number of distinct values as a share of the filled cells.
 func (c *column) unique() float64 {
 	if c.filled == 0 {
 		return 0
@@ -234,7 +234,7 @@ func (c *column) unique() float64 {
 	return float64(len(c.counts)) / float64(c.filled)
 }
 
-// share is a part of the filled cells.
+// share is n as a share of the filled cells.
 func (c *column) share(n int) float64 { return float64(n) / float64(max(c.filled, 1)) }
 
 // isDate reports whether most values are dates of some form.
@@ -242,7 +242,7 @@ func (c *column) isDate() bool {
 	return c.filled > 0 && c.share(c.clear+c.slashed+c.unix+c.serials) > 0.6
 }
 
-// hour is the hour of day, in UTC, at which the instants of a column are, -1 if they differ.
+// hour is the hour of day, in UTC, of the instants of a column, -1 if they differ.
 func (c *column) hour() (hours []int) {
 	for h := range c.hours {
 		hours = append(hours, h)

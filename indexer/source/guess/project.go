@@ -21,8 +21,8 @@ var codes = []string{
 	`^[A-Z0-9-]+:\s*`,
 }
 
-// codePattern is the pattern of the code that nearly all values of a column begin with, ""
-// if they have none.
+// codePattern is the pattern of the code at the beginning of nearly all values of a column,
+// "" if they have none.
 func (w *writer) codePattern(c *column) string {
 	if len(c.counts) < 2 {
 		return ""
@@ -43,8 +43,8 @@ func (w *writer) codePattern(c *column) string {
 	return ""
 }
 
-// prefix is what all values of a column begin with, up to a mark: "PERMIT - ". "" if there is
-// no such beginning.
+// prefix is the common beginning of all values of a column, up to a mark: "PERMIT - ". ""
+// if there is none.
 func (w *writer) prefix(c *column) string {
 	values := c.values()
 	if len(values) < 2 {
@@ -133,7 +133,7 @@ func (w *writer) placeName(role, otherwise, what string) {
 	w.line("  %s: %s   # UNSURE: %s", role, otherwise, what)
 }
 
-// maxTable is how many values a table lists.
+// maxTable is the maximum number of values in a table.
 const maxTable = 60
 
 // status writes the table of statuses, with a proposal for each and its count.
@@ -148,7 +148,7 @@ func (w *writer) status() {
 	w.table(c, statuses, "", "a stage or a disposition")
 }
 
-// table writes the values of a column with what is proposed for them.
+// table writes the values of a column with their proposals.
 func (w *writer) table(c *column, all []meaning, otherwise, what string) {
 	if c.private || people.PersonalColumn(c.name) {
 		w.line("    table: {}   # its column may be of persons, so its values are not shown")
@@ -186,7 +186,7 @@ func (w *writer) table(c *column, all []meaning, otherwise, what string) {
 
 func firstValue(all []meaning) string { return all[len(all)-1].value }
 
-// pattern is a value as an entry of a table that matches it alone.
+// pattern is the entry of a table that matches only this value.
 func pattern(v string) string {
 	if strings.Contains(v, "*") || len(v) > 2 && v[0] == '/' && v[len(v)-1] == '/' {
 		return "/^(?i)" + regexp.QuoteMeta(v) + "$/"
@@ -205,10 +205,10 @@ func (w *writer) use() {
 	w.table(c, uses, "other", "a use")
 }
 
-// useLike are names of columns that may say what is built.
+// useLike matches names of columns that may have the kind of building.
 var useLike = regexp.MustCompile(`(use|usage|occupan|class|category|type|group|kind|desc|structure|subtype)`)
 
-// useColumn is the column whose values say most about the use.
+// useColumn is the column with the most proposals for the use.
 func (w *writer) useColumn() (best *column) {
 	most := 0.0
 	for _, c := range w.profile.columns {
@@ -275,7 +275,7 @@ func (w *writer) numbers() {
 	}
 }
 
-// wordsIn are texts that several cells of a column of numbers have, as values of YAML.
+// wordsIn are texts that occur in several cells of a numeric column, as YAML values.
 func wordsIn(c *column) (all []string) {
 	for _, v := range c.values() {
 		_, known, err := (value.Numbers{}).Parse(v)
@@ -286,7 +286,7 @@ func wordsIn(c *column) (all []string) {
 	return all
 }
 
-// countOf is how many cells are a number, however it is written.
+// countOf is how many cells have a number, in any form.
 func countOf(c *column, number string) (n int) {
 	want, _ := strconv.ParseFloat(number, 64)
 	for v, rows := range c.counts {
@@ -333,7 +333,7 @@ func (w *writer) location() {
 	}
 }
 
-// box writes points that mean no place, and the box around the others.
+// box writes points that do not mean a place, and the box around the others.
 func (w *writer) box(points [][2]float64) {
 	if all := fallbacks(points); len(all) > 0 {
 		w.line("    # UNSURE: so many rows have these points that a geocoder may have known no better")
@@ -347,7 +347,7 @@ func (w *writer) box(points [][2]float64) {
 	}
 }
 
-// projected writes eastings and northings, and the system that they may be of.
+// projected writes eastings and northings, and their probable system.
 func (w *writer) projected(x, y *column) {
 	points := w.profile.pairs(x, y)
 	if len(points) == 0 {

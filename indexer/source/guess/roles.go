@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// role is what a column may be.
+// role is a possible meaning of a column.
 type role struct {
 	name string
 	// by are patterns of the letters and digits of a column's name, the best first.
@@ -20,12 +20,12 @@ func isAny(c *column, _ *profile) bool    { return c.filled > 0 }
 func isDate(c *column, _ *profile) bool   { return c.isDate() }
 func isNumber(c *column, _ *profile) bool { return c.share(c.numbers) > 0.5 && !c.isDate() }
 
-// few reports whether the values are of a short list.
+// few reports whether the column has few distinct values.
 func few(c *column, p *profile) bool {
 	return len(c.counts) > 1 && isText(c, p) && !c.more && len(c.counts) <= 400 && (c.unique() < 0.5 || p.rows < 40)
 }
 
-// isKey reports whether the values may be numbers of permits.
+// isKey reports whether the values may be permit numbers.
 func isKey(c *column, p *profile) bool {
 	return c.filled*10 > p.rows*9 && c.unique() > 0.3 && !c.isDate() && c.long <= 60
 }
@@ -37,7 +37,7 @@ func between(low, high float64) func(c *column, p *profile) bool {
 	}
 }
 
-// roles are those of columns of a project. A column has one.
+// roles are the roles of columns of a project. A column has at most one.
 var roles = []role{
 	{
 		"key",
@@ -175,7 +175,7 @@ var roles = []role{
 	},
 }
 
-// isAddress reports whether most values have a number and a word, as streets with a number do.
+// isAddress reports whether most values have a number and a word, like street addresses.
 func isAddress(c *column, _ *profile) bool {
 	n := 0
 	for v := range c.counts {
@@ -203,8 +203,8 @@ func isProjected(c *column, _ *profile) bool {
 	return c.share(c.numbers) > 0.7 && c.most != c.least
 }
 
-// assign gives each role the column that fits best. Of two columns the one whose name fits a
-// better pattern wins, then the one with more values.
+// assign gives each role the column that fits best: the one whose name fits a better
+// pattern, then the one with more values.
 func (p *profile) assign() map[string]*column {
 	taken := map[*column]bool{}
 	of := map[string]*column{}
@@ -236,10 +236,11 @@ func (p *profile) assign() map[string]*column {
 	return of
 }
 
-// participant are words of names of columns of those who take part, such as contractor_city.
+// participant matches words in names of columns about participants, such as
+// contractor_city.
 var participant = regexp.MustCompile(`(contractor|builder|owner|applicant|architect|engineer|agent|contact|licensee|company|business|firm)`)
 
-// ofParticipant reports whether a column is of those who take part, and not of the project.
+// ofParticipant reports whether a column describes a participant and not the project.
 func (p *profile) ofParticipant(c *column) bool {
 	if participant.MatchString(c.letter) {
 		return true
@@ -264,8 +265,8 @@ func better(role string, a, b *column) bool {
 	return false
 }
 
-// groups are the columns whose names differ by a number only, such as CONTRACTOR_1_NAME: by
-// the pattern of their name, # for the number.
+// groups counts the columns whose names differ only by a number, such as CONTRACTOR_1_NAME,
+// by the pattern of their name, with # for the number.
 func (p *profile) groups() map[string]int {
 	most := map[string]int{}
 	for _, c := range p.columns {

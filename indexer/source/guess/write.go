@@ -13,18 +13,18 @@ import (
 	"atlas/indexer/source/read"
 )
 
-// Options say what is known beside the file.
+// Options are known facts about the file.
 type Options struct {
 	// Name of the source and its title; by default placeholders.
 	Name, Title string
 	// Near is a place of the source, for coordinates of a projected system; nil: unknown.
 	Near *Near
-	// Path and Sheet are where the rows are, as they were given.
+	// Path and Sheet are where the rows are, as given.
 	Path, Sheet string
 }
 
-// Describe writes a description of a file. It is right in form, and says in comments what it
-// is not sure of. Error: BadRequest for a file without rows.
+// Describe writes a description of a file. It is well-formed, and its comments say what is
+// uncertain. Error: BadRequest for a file without rows.
 func Describe(file *read.File, o Options) ([]byte, error) {
 	p, err := look(file)
 	if err != nil {
@@ -51,8 +51,8 @@ type writer struct {
 	of      map[string]*column
 	groups  map[string]int
 	options Options
-	// state is where the source is: placed, if its rows say so; probable, if it is the nearest to
-	// its points.
+	// state is where the source is: placed, if its rows say so; probable, if it is the
+	// nearest to its points.
 	state    state
 	placed   bool
 	probable bool
@@ -134,7 +134,7 @@ func (w *writer) reading() {
 	}
 }
 
-// values writes what means no value, forms of dates, and the time zone.
+// values writes the cells that mean no value, the forms of dates, and the time zone.
 func (w *writer) values() {
 	w.line("values:")
 	if none := w.none(); len(none) > 0 {
@@ -185,7 +185,7 @@ func (w *writer) dateColumns() (all []*column) {
 	return all
 }
 
-// zone writes the time zone of the state, or what the instants of the file look like.
+// zone writes the time zone of the state, or the one that the instants of the file suggest.
 func (w *writer) zone() {
 	if w.placed || w.probable {
 		w.line("  zone: %s%s", w.state.zone, unsureOf(w.probable, "by the nearest state or province"))
@@ -198,7 +198,8 @@ func (w *writer) zone() {
 	w.line("  zone: UTC   # UNSURE: the time zone of the city, such as America/Chicago")
 }
 
-// hourZone is the time zone in which the instants of a column begin days, "" if none does.
+// hourZone is the time zone in which the instants of a column are midnight, "" if there is
+// none.
 func (w *writer) hourZone() (zone string, of *column) {
 	for _, c := range w.dateColumns() {
 		if hours := c.hour(); len(hours) == 1 || len(hours) == 2 {
@@ -222,8 +223,8 @@ func unsureOf(is bool, why string) string {
 	return ""
 }
 
-// nearest takes the state or province nearest to the points of the file, or to the place that
-// was given, where its rows do not say.
+// nearest chooses the state or province nearest to the points of the file, or to the given
+// place, if the rows do not say it.
 func (w *writer) nearest() {
 	near := w.options.Near
 	latitude, longitude := w.of["latitude"], w.of["longitude"]
@@ -320,7 +321,7 @@ func example(c *column) string {
 	return values[0]
 }
 
-// personal lists columns whose values are of persons although their names do not say so.
+// personal lists columns with values about persons although their names do not say so.
 func (w *writer) personal() {
 	var all []string
 	for _, c := range w.profile.columns {
@@ -343,7 +344,7 @@ func (w *writer) used(c *column) bool {
 	return false
 }
 
-// key writes what tells permits apart.
+// key writes the columns that identify a permit.
 func (w *writer) key() {
 	c, comment := w.of["key"], ""
 	if c == nil {

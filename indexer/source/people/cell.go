@@ -7,9 +7,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// Split takes a cell apart that has more than one name, by its form: person-firm ("Jane Doe,
-// Acme Inc"), firm-person, list and labelled (separated by semicolons, bars or line
-// ends). Other forms are one name.
+// Split splits a cell with several names by its form: person-firm ("Jane Doe, Acme Inc"),
+// firm-person, list and labelled (separated by semicolons, bars or line ends). In other
+// forms the cell is one name.
 func Split(cell, form string, trade bool) []string {
 	switch form {
 	case "person-firm":
@@ -22,8 +22,8 @@ func Split(cell, form string, trade bool) []string {
 	return []string{cell}
 }
 
-// firmSide is the side of a comma on which the firm is; the whole if there is no comma, or
-// if only a legal form is on the other side ("Carl Electric Co., Inc").
+// firmSide is the side of a comma with the firm; the whole cell if there is no comma, or if
+// only a legal form follows it ("Carl Electric Co., Inc").
 func firmSide(cell string, trade, firmFirst bool) string {
 	at := strings.IndexByte(cell, ',')
 	if firmFirst {
@@ -59,10 +59,10 @@ func isLegalForm(text string) bool {
 	return text != ""
 }
 
-// care begins who takes a firm's mail: "Acme Inc % Jane Doe".
+// care matches the part that names who takes a firm's mail: "Acme Inc % Jane Doe".
 var care = regexp.MustCompile(`(?i)\s+(?:%|c/o|c/-|attn:?|attention:?|in care of)\s+`)
 
-// WithoutCare is a name without who takes its mail.
+// WithoutCare is a name without the part that names who takes its mail.
 func WithoutCare(name string) string {
 	if at := care.FindStringIndex(name); at != nil && at[0] > 0 {
 		return strings.TrimRight(name[:at[0]], " ,")
@@ -70,11 +70,11 @@ func WithoutCare(name string) string {
 	return name
 }
 
-// slash stands between several names: "Jane Doe / Acme Inc".
+// slash separates several names: "Jane Doe / Acme Inc".
 var slash = regexp.MustCompile(`\s+/+\s+`)
 
-// WithoutPersons is a name without the persons that slashes separate from firms. One of
-// persons alone is the first of them.
+// WithoutPersons is a name without the persons that slashes separate from firms. If there
+// are only persons, it is the first.
 func WithoutPersons(name string) string {
 	sides := slash.Split(name, -1)
 	if len(sides) == 1 {
@@ -102,7 +102,7 @@ func WithoutPersons(name string) string {
 	return name
 }
 
-// Label cuts the label off a name that has one: "Contractor: Acme Inc".
+// Label splits a labelled name: "Contractor: Acme Inc".
 func Label(text string) (label, name string) {
 	label, name, found := strings.Cut(text, ":")
 	if !found || strings.TrimSpace(name) == "" {

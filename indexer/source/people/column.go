@@ -5,22 +5,21 @@ import (
 	"unicode"
 )
 
-// personWords are words of names of columns with persons, or with what is private of them.
+// personWords are words in names of columns with names or private data of persons.
 var personWords = set(`name names owner owners applicant applicants contact contacts person persons agent agents holder holders tenant tenants resident residents occupant
 phone phones telephone tel fax cell mobile email emails mail mailing firstname lastname fullname first last surname given contractor contractors builder licensee professional
 professionals architect engineer signatory inspector inspectors reviewer planner staff assigned technician user creator editor createdby updatedby enteredby dob birth ssn`)
 
-// placeWords make a column with such words one of places or things: street name, project
-// name.
+// placeWords mark columns about places or things: street name, project name.
 var placeWords = set(`street road st project community city file county district subdivision neighborhood neighbourhood building area ward zone park school state province
 plan species type work permit class status business company firm organization organisation corporation establishment plat tract region municipality suburb application folder record dataset layer country facility
 category group date day time count number no id code issued updated created value cost fee fees units`)
 
-// businessWords say that a name is of a firm.
+// businessWords mark names of firms.
 var businessWords = set(`business company firm organization organisation corporation establishment`)
 
-// PersonalColumn reports whether a column's name says that it may have names of persons, or
-// what is private of them. Those of places and things are none, such as street_name.
+// PersonalColumn reports whether, by its name, a column may have names or private data of
+// persons. Columns about places and things have none, such as street_name.
 func PersonalColumn(name string) bool {
 	words := Words(name)
 	personal, place := false, false
@@ -37,7 +36,7 @@ func PersonalColumn(name string) bool {
 		case "phone", "phones", "email", "emails", "telephone", "fax", "owner", "owners", "applicant", "applicants",
 			"contact", "contacts", "tenant", "mailing", "inspector", "agent":
 			if !businessColumn(words) {
-				return true // whatever else it says: owner_city is where a person lives
+				return true // whatever other words it has: owner_city is where a person lives
 			}
 		}
 	}
@@ -53,8 +52,8 @@ func businessColumn(words []string) bool {
 	return false
 }
 
-// Words are the words of a column's name: of FirstName, FIRST_NAME and "first name" the same
-// two.
+// Words are the words of a column's name: FirstName, FIRST_NAME and "first name" have the
+// same two.
 func Words(name string) []string {
 	var words []string
 	var b strings.Builder

@@ -1,4 +1,4 @@
-// Package people tells firms from private persons, and takes persons out of texts
-// (docs/sources.md, "Private persons"). Its rules are cautious: what may be a person is none
-// of the firms.
+// Package people distinguishes firms from private persons, and removes persons from texts
+// (docs/sources.md, "Private persons"). Its rules are cautious: a possible person is not a
+// firm.
 package people

@@ -7,15 +7,15 @@ import (
 	"atlas/search/catalog"
 )
 
-// Kind is what a name is of.
+// Kind is the kind of a name.
 type Kind uint8
 
 // The kinds.
 const (
-	Nobody   Kind = iota // "SELF", "N/A", no name at all
+	Nobody   Kind = iota // "SELF", "N/A", not a name
 	Firm                 // a firm, or a public body
 	Person               // looks like the name of a person
-	Doubtful             // either; taken as a person
+	Doubtful             // either; treated as a person
 )
 
 // String is the kind in reports.
@@ -29,10 +29,10 @@ func set(text string) map[string]bool {
 	return words
 }
 
-// nobodies are cells for names that name nobody.
+// nobodies are cells that name nobody.
 var nobodies = set(`self owner homeowner same none unknown tbd tba na n/a nil null applicant contractor various pending test resident occupant tenant vacant other builder agent x xx xxx - --`)
 
-// firmWords are words of names of firms and public bodies that are hardly names of persons.
+// firmWords are words in names of firms and public bodies that are rarely names of persons.
 // Trades that are also family names (stone, wood, church, glass, bell) are not among them.
 var firmWords = set(`construction constructors constructor contracting contractors contractor homes home builders builder building buildings development developments developers
 developer properties property electric electrical electricians plumbing plumbers mechanical service services svc svcs solutions systems system group associates association associations enterprises
@@ -57,7 +57,7 @@ var publicPhrases = []string{
 	"port of ",
 }
 
-// personPhrases make a name that of persons, whatever else it has.
+// personPhrases mark a name as that of persons, whatever else it contains.
 var personPhrases = []string{
 	" family trust", " living trust", " revocable ", " rev trust", " irrevocable ", "estate of ", " et al", " et ux",
 	" & wife", " and wife", " & husband", " trustee", " trustees",
@@ -66,8 +66,8 @@ var personPhrases = []string{
 // personMarks follow or precede names of persons.
 var personMarks = set(`jr sr ii iii iv mr mrs ms miss dr md dds phd pe p.e esq ra aia cpa`)
 
-// KindOf tells what a name is of. trade means that who has this part is in business, such as
-// a contractor: a single word is then the name of a firm.
+// KindOf returns the kind of a name. trade means that the participant is in business, such
+// as a contractor: a single word is then the name of a firm.
 func KindOf(name string, trade bool) Kind {
 	folded := catalog.Fold(strings.TrimSpace(name))
 	words := strings.FieldsFunc(strings.ReplaceAll(folded, "'", ""), func(r rune) bool {

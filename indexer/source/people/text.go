@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// Removed stands where something was taken out of a text.
+// Removed replaces removed parts of a text.
 const Removed = "[…]"
 
 var (
 	email = regexp.MustCompile(`[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*\.[A-Za-z]{2,24}`)
 	phone = regexp.MustCompile(`(?:\+?\b1[-. ]{1,2})?(?:\(\d{3}\)[-. ]{0,2}|\b\d{3}[-. ]{1,3})\d{3}[-. ]{1,3}\d{4}\b(?:\s*(?i:x|ext\.?)\s*\d{1,6})?`)
-	// Numbers that a word before them says are phones.
+	// Numbers that a word before them marks as phone numbers.
 	called = regexp.MustCompile(`(?i)\b(?:phone|tel|telephone|cell|mobile|fax|ph)\b\s*(?:no\.?|number|#)?\s*[:.#=-]?\s*\+?[\d(][\d() .-]{5,18}\d`)
-	// Names that a label before them says are of persons.
+	// Names that a label before them marks as names of persons.
 	labelled = regexp.MustCompile(`(?i:\b(?:contact|owner|applicant|attn|attention|homeowner|home owner|tenant|resident|agent|caller|requester|submitted by|contact person|contact name|owner name|owners? rep|superintendent|project manager|site super|pm)\b\s*(?:name)?\s*[:=]\s*|\b(?:c/o|attn\.?|sales rep|contact person)\s+)([A-Z](?:\.|[\w'’-]{0,30})(?:[ ,]{1,2}(?:&\s|and\s)?[A-Z](?:\.|[\w'’-]{0,30})){0,3})`)
 )
 
-// Scrub takes phone numbers, e-mail addresses and labelled names of persons out of a text.
+// Scrub removes phone numbers, e-mail addresses and labelled names of persons from a text.
 // changed is false for most texts.
 func Scrub(text string) (scrubbed string, changed bool) {
 	scrubbed = text
@@ -37,8 +37,8 @@ func Scrub(text string) (scrubbed string, changed bool) {
 	return scrubbed, scrubbed != text
 }
 
-// withoutPhones takes out what is written like a phone, but not parts of longer numbers, such
-// as 17-10-318-034-0000.
+// withoutPhones removes what is written like a phone number, but not parts of longer
+// numbers, such as 17-10-318-034-0000.
 func withoutPhones(text string) string {
 	found := phone.FindAllStringIndex(text, -1)
 	const joins = "-./0123456789"
@@ -49,7 +49,7 @@ func withoutPhones(text string) string {
 	return without(text, found)
 }
 
-// without is a text in which Removed stands in place of ranges of bytes.
+// without is a text with ranges of bytes replaced by Removed.
 func without(text string, ranges [][]int) string {
 	var b strings.Builder
 	last := 0
@@ -62,8 +62,8 @@ func without(text string, ranges [][]int) string {
 	return b.String()
 }
 
-// mayHavePhone spares most texts the expressions for phones, which need seven digits that
-// nothing but marks separates.
+// mayHavePhone avoids the expressions for phones for most texts: they need seven digits
+// separated only by marks.
 func mayHavePhone(s string) bool {
 	digits := 0
 	for i := range len(s) {
@@ -79,7 +79,7 @@ func mayHavePhone(s string) bool {
 	return false
 }
 
-// Labels that a colon follows, and those that say so by themselves.
+// Labels that need a colon, and labels that do not.
 var (
 	labels = []string{
 		"contact", "owner", "applicant", "attn", "attention", "tenant", "resident", "agent", "caller", "requester",
@@ -88,7 +88,7 @@ var (
 	plainLabel = []string{"c/o", "attn", "sales rep", "contact person"}
 )
 
-// mayHaveLabel spares most texts the expression for names.
+// mayHaveLabel avoids the expression for names for most texts.
 func mayHaveLabel(s string) bool {
 	marked := strings.ContainsAny(s, ":=")
 	lower := strings.ToLower(s)
@@ -107,8 +107,8 @@ func withoutNames(text string) string {
 	return without(text, names)
 }
 
-// Private reports whether a cell that nobody marked looks as if it were of a person, so that
-// no report shows it.
+// Private reports whether a cell of an ordinary column looks like personal data, so that no
+// report shows it.
 func Private(cell string) bool {
 	_, changed := Scrub(cell)
 	return changed

@@ -26,7 +26,7 @@ type Party struct {
 	Phone, City, State, Country string
 }
 
-// Who counts the names of a permit by what they are of.
+// Who counts the names of a permit by kind.
 type Who struct{ Firms, Persons, Doubtful, Kept int }
 
 func compileParty(f source.Firm, number int, columns *value.Columns) (party, error) {
@@ -47,7 +47,7 @@ func compileParty(f source.Firm, number int, columns *value.Columns) (party, err
 	return p, nil
 }
 
-// replaced puts a number for # in the columns of a value.
+// replaced replaces # in the columns of a value by a number.
 func replaced(v source.Value, number string) source.Value {
 	v.Of = strings.ReplaceAll(v.Of, "#", number)
 	v.First = slices.Clone(v.First)
@@ -57,10 +57,11 @@ func replaced(v source.Value, number string) source.Value {
 	return v
 }
 
-// inBusiness are types of those who are in business: a single word is the name of a firm.
+// inBusiness reports whether participants of a type are in business: a single word is then
+// the name of a firm.
 func inBusiness(kind string) bool { return kind != "owner" && kind != "other" && kind != "developer" }
 
-// readParties sets who takes part.
+// readParties sets the participants.
 func (s *Source) readParties(p *Permit) {
 	for i := range s.parties {
 		y := &s.parties[i]
@@ -72,7 +73,7 @@ func (s *Source) readParties(p *Permit) {
 			for _, one := range people.Split(name, y.cell, true) {
 				label, of := people.Label(one)
 				role := y.kind.result(label)
-				if label == "" { // the default is for them, and without one nobody takes part
+				if label == "" { // default applies to them; without it there is no participant
 					role.unmapped = role.text == ""
 				}
 				s.addRole(p, y, of, role)
@@ -83,7 +84,7 @@ func (s *Source) readParties(p *Permit) {
 	}
 }
 
-// addRole adds those whose names are in a cell, who have one role.
+// addRole adds the participants named in a cell, who share a role.
 func (s *Source) addRole(p *Permit, y *party, cell string, role result) {
 	if role.unmapped {
 		p.unmapped("role", role.cell, s.columnOf(y.kind), s)
@@ -144,7 +145,7 @@ func (s *Source) addParty(p *Permit, y *party, name, role string) {
 	p.Parties = append(p.Parties, party)
 }
 
-// kindOf is people.KindOf, which takes longer than looking up the names that recur.
+// kindOf is people.KindOf with a cache, since names recur.
 func (s *Source) kindOf(name string, trade bool) people.Kind {
 	key := nameKey{name, trade}
 	kind, known := s.kinds[key]

@@ -12,7 +12,7 @@ import (
 	"atlas/indexer/source/value"
 )
 
-// Permit is what a row says. Unknown values are empty, zero or nil.
+// Permit is the content of a row. Unknown values are empty, zero or nil.
 type Permit struct {
 	Line        int64
 	Key, Number string
@@ -29,26 +29,26 @@ type Permit struct {
 	Latitude, Longitude *float64
 	URL                 string
 
-	// Status is the city's.
+	// Status is the city's status.
 	Status   string
 	Parties  []Party
-	Assigned bool // to a general contractor, maybe a person
+	Assigned bool // to a general contractor, possibly a person
 	Who      Who
 
-	// Troubles are cells that were taken as unknown.
+	// Troubles are cells that were read as unknown.
 	Troubles []Trouble
 	// Unmapped are values without a rule.
 	Unmapped []Unmapped
 	// Fallback means that the point was a geocoder's, OffMap that it was beyond the box.
 	Fallback, OffMap bool
-	// Scrubbed means that something of persons was taken out of a text.
+	// Scrubbed means that personal data was removed from a text.
 	Scrubbed bool
 }
 
-// Unmapped is a value that a table has no rule for.
+// Unmapped is a value without a rule in its table.
 type Unmapped struct {
 	Field string // status, primary_use, role
-	Value string // "" if the column is of persons
+	Value string // "" if the column is about persons
 }
 
 func (p *Permit) unmapped(field, cell, column string, s *Source) {
@@ -58,7 +58,7 @@ func (p *Permit) unmapped(field, cell, column string, s *Source) {
 	p.Unmapped = append(p.Unmapped, Unmapped{field, cell})
 }
 
-// Skipped is why a row was left out by the description.
+// Skipped is why the description leaves out a row.
 func (s *Source) Skipped(cells []string) (why string, skipped bool) {
 	if len(s.skip) == 0 {
 		return "", false
@@ -82,7 +82,7 @@ func (s *Source) KeyOf(cells []string) string {
 	return s.key.read(s.row.cell).text
 }
 
-// Permit reads a row. The second result, if set, says why the row is none.
+// Permit reads a row. The second result, if set, says why the row is not a permit.
 func (s *Source) Permit(line int64, cells []string) (Permit, *Trouble) {
 	s.row.begin(cells)
 	p := Permit{Line: line}
@@ -120,7 +120,7 @@ func (s *Source) Permit(line int64, cells []string) (Permit, *Trouble) {
 	return p, nil
 }
 
-// clean takes what is of persons out of the texts.
+// clean removes personal data from the texts.
 func (p *Permit) clean() {
 	for _, t := range []*string{&p.Description, &p.Name} {
 		if clean, changed := people.Scrub(*t); changed {
@@ -129,12 +129,12 @@ func (p *Permit) clean() {
 	}
 }
 
-// trouble notes that a cell was taken as unknown.
+// trouble records that a cell was read as unknown.
 func (s *Source) trouble(p *Permit, column, reason string) {
 	p.Troubles = append(p.Troubles, Trouble{column, reason})
 }
 
-// unread notes a cell that cannot be read, and shows it unless it may be of a person.
+// unread records a cell that cannot be read, and shows it unless it may be about a person.
 func (s *Source) unread(p *Permit, t *text, cell, what string) {
 	column := s.columnOf(t)
 	if s.personal(column) || people.Private(cell) {
@@ -170,7 +170,7 @@ func (s *Source) date(p *Permit, t *text) time.Time {
 	return at
 }
 
-// failed notes the error of a cell, which shows the cell.
+// failed records the error of a cell, which shows the cell.
 func (s *Source) failed(p *Permit, t *text, err error) {
 	column := s.columnOf(t)
 	reason := err.Error()
@@ -281,7 +281,7 @@ func (s *Source) readUse(p *Permit) {
 	}
 }
 
-// readName sets the name: as described, else the address, the description, the number.
+// readName sets the name: as described, else the address, the description or the number.
 func (s *Source) readName(p *Permit) {
 	t := s.fields[fieldName]
 	p.Name = t.read(s.row.cell).text
@@ -306,7 +306,7 @@ func firstOf(texts ...string) string {
 	return ""
 }
 
-// AsOf is the day that a row says its file is of, zero if it says none.
+// AsOf is the day of the file according to a row, zero if it has none.
 func (s *Source) AsOf(cells []string) time.Time {
 	s.row.begin(cells)
 	at, err := s.dates.Parse(s.asOf.read(s.row.cell).text)

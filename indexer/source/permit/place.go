@@ -7,7 +7,7 @@ import (
 	"atlas/indexer/source/epsg"
 )
 
-// place reads where a permit is.
+// place reads the position of a permit.
 type place struct {
 	latitude, longitude, point, x, y *text
 	system                           *epsg.System // of x and y; nil: degrees
@@ -15,8 +15,8 @@ type place struct {
 	ignore                           [][2]float64
 }
 
-// read sets the point of a permit. Points without a meaning, and those beyond the box, are
-// unknown.
+// readPlace sets the point of a permit. Points without a meaning, and those beyond the box,
+// are unknown.
 func (s *Source) readPlace(p *Permit) {
 	latitude, longitude, known := s.readPoint(p)
 	if !known || latitude == 0 && longitude == 0 {
@@ -72,7 +72,7 @@ func (s *Source) readPoint(p *Permit) (latitude, longitude float64, known bool) 
 	return degrees(latitude), degrees(longitude), true
 }
 
-// degrees rounds an angle to about a centimetre, which is what a projection gives.
+// degrees rounds an angle to about a centimetre, the accuracy of a projection.
 func degrees(f float64) float64 { return math.Round(f*1e7) / 1e7 }
 
 func (s *Source) angle(p *Permit, t *text, limit float64) (float64, bool) {

@@ -25,7 +25,7 @@ func (r *row) begin(cells []string) {
 	clear(r.made)
 }
 
-// get is what a column has: trimmed, "" for what means no value.
+// get is the value of a column: trimmed, "" for cells that mean no value.
 func (r *row) get(n int) string {
 	if t := r.source.made[n]; t != nil {
 		v, known := r.made[n]
@@ -47,7 +47,7 @@ func (r *row) get(n int) string {
 	return c
 }
 
-// columnOf is the column of a file that a text is of, for reasons.
+// columnOf is the column of a text, for reasons.
 func (s *Source) columnOf(t *text) string {
 	columns := t.columns()
 	for _, n := range columns {
@@ -74,7 +74,8 @@ type Trouble struct {
 const (
 	maxText        = 1000
 	maxDescription = 20000
-	// maxTitled is the longest name whose signals have a title that is not too long.
+	// maxTitled is the maximum length of a name for which the titles of signals are not too
+	// long.
 	maxTitled = maxText - 40
 )
 
@@ -91,7 +92,7 @@ func wrongText(s string, limit int) string {
 	return ""
 }
 
-// mended makes a text one that a record may have.
+// mended is a text cut and cleaned for a record.
 func mended(s string, limit int) string {
 	s = strings.ToValidUTF8(s, "�")
 	s = strings.Map(func(r rune) rune {

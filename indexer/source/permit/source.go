@@ -16,7 +16,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// Source is a description that is ready for rows. It is for one goroutine.
+// Source is a compiled description. It is for one goroutine.
 type Source struct {
 	*source.Description
 	// Namespace of the ids of its records.
@@ -40,7 +40,7 @@ type Source struct {
 	kinds       map[nameKey]people.Kind
 }
 
-// namespace is that in which the namespaces of sources are made.
+// namespace is the parent of the namespaces of sources.
 var namespace = uuid.MustParse("b2f4c1d6-3a75-5e0c-8f19-64d0a7e2c983")
 
 type rule struct {
@@ -225,12 +225,12 @@ func (s *Source) ID(dataset, key string) string {
 	return uuid.NewSHA1(s.Namespace, []byte(dataset+"/"+key)).String()
 }
 
-// Personal reports whether a column is of private persons.
+// Personal reports whether a column is about private persons.
 func (s *Source) Personal(column string) bool { return s.personal(column) }
 
 // Bind prepares for rows with these columns. complete means that there are no others: then
 // columns that the description names and the file lacks are an error (BadRequest). It may
-// be called again when a file brings more columns.
+// be called a second time when a file has more columns.
 func (s *Source) Bind(format read.Format, names []string, complete bool) error {
 	at := make(map[string]int, len(names))
 	twice := map[string]bool{}
@@ -288,7 +288,7 @@ func (s *Source) missing(names []string) error {
 	)
 }
 
-// numbered reports whether a group of columns is of a participant beyond the first.
+// numbered reports whether a group of columns describes a participant beyond the first.
 func (s *Source) numbered(group []int) bool {
 	return slices.ContainsFunc(s.parties, func(p party) bool {
 		return p.number > 1 && slices.Contains(p.columns, group[0])
@@ -305,7 +305,7 @@ func nearest(name string, names []string) string {
 	return best
 }
 
-// Columns lists the columns of a file that the description uses, of those it names.
+// Columns lists the columns of a file that the description uses.
 func (s *Source) Columns() (names []string) {
 	for n, name := range s.columns.Names {
 		if s.made[n] == nil {
@@ -315,7 +315,7 @@ func (s *Source) Columns() (names []string) {
 	return names
 }
 
-// Cells are the cells of a row by the columns that the description names.
+// Cells are the cells of a row in the columns that the description names.
 func (s *Source) Cells(cells []string) map[string]string {
 	all := map[string]string{}
 	for n, name := range s.columns.Names {

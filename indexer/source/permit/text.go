@@ -26,7 +26,7 @@ type text struct {
 	unit           string
 	first          []*text
 	set            bool
-	// known keeps what texts became, where that takes time.
+	// known caches the results of texts that are slow to compute.
 	known map[string]result
 }
 
@@ -36,10 +36,11 @@ const (
 	maxKnownText = 200
 )
 
-// result is what a text gives for a row.
+// result is the value of a text for a row.
 type result struct {
 	text string
-	// cell is what a table was asked for, and unmapped whether it did not know it.
+	// cell is the key that was looked up in a table, and unmapped whether the table lacks
+	// it.
 	cell     string
 	unmapped bool
 }
@@ -99,7 +100,7 @@ func (t *text) columns() []int {
 	return all
 }
 
-// read gives the text for a row.
+// read computes the text for a row.
 func (t *text) read(cell func(int) string) result {
 	if t == nil || !t.set {
 		return result{}
@@ -128,7 +129,7 @@ func (t *text) costs() bool {
 	return t.match != nil || t.without != nil || t.table != nil || t.unknown != nil || t.letters != ""
 }
 
-// result is what a filled template gives.
+// result is the result of a filled template.
 func (t *text) result(s string) result {
 	s = t.cut(s)
 	if s != "" && t.unknown != nil && t.unknown.Find(s) >= 0 {
@@ -150,7 +151,8 @@ func (t *text) result(s string) result {
 	return r
 }
 
-// readFirst is the first of several that gives a value. What none knew is unmapped.
+// readFirst is the first of several texts with a value. If all tables lack it, it is
+// unmapped.
 func (t *text) readFirst(cell func(int) string) result {
 	var last result
 	for i, f := range t.first {

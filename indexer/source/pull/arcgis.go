@@ -25,7 +25,7 @@ type arcgis struct {
 	layer  *layer
 }
 
-// layer is what a server says of a layer.
+// layer is the server's description of a layer.
 type layer struct {
 	ObjectID string `json:"objectIdField"`
 	Most     int    `json:"maxRecordCount"`
@@ -36,7 +36,7 @@ type layer struct {
 	Error *arcgisError `json:"error"`
 }
 
-// arcgisError is an error, which comes with status 200.
+// arcgisError is an error that comes with status 200.
 type arcgisError struct {
 	Code    int      `json:"code"`
 	Message string   `json:"message"`
@@ -148,7 +148,7 @@ func (a *arcgis) read(body []byte, size int) (page, error) {
 	return found, nil
 }
 
-// changedAt is when a feature changed, as conditions have it; "" if it does not say.
+// changedAt is when a feature changed, in the form of conditions; "" if it does not say.
 func changedAt(feature jsontext.Value, column string) string {
 	var f struct {
 		Attributes map[string]jsontext.Value `json:"attributes"`

@@ -30,7 +30,7 @@ type client struct {
 	http    *http.Client
 	wait    func(context.Context, time.Duration) error
 	token   string
-	header  string // that the token goes in
+	header  string // for the token
 	base    *url.URL
 	retries *int
 }
@@ -55,7 +55,7 @@ func (c *client) prepare(p source.Pull) error {
 	if c.http != nil {
 		one = *c.http
 	}
-	// The token must not follow to another host.
+	// The token must not be sent to another host.
 	one.CheckRedirect = func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != base.Host || r.URL.Scheme != base.Scheme || len(via) > 5 {
 			return errors.New("the address redirects to " + r.URL.Host)
@@ -66,19 +66,19 @@ func (c *client) prepare(p source.Pull) error {
 	return nil
 }
 
-// refusal is an answer that says no.
+// refusal is an error answer.
 type refusal struct {
 	status int
-	after  time.Duration // to wait, 0 if it does not say
+	after  time.Duration // to wait, 0 if the server does not say
 	text   string
 }
 
 func (r *refusal) Error() string { return fmt.Sprintf("status %d: %s", r.status, r.text) }
 
-// again reports whether the same request may succeed later.
+// again reports whether a retry may succeed.
 func (r *refusal) again() bool { return r.status == http.StatusTooManyRequests || r.status >= 500 }
 
-// address is that of a document.
+// address is the URL of a document.
 func (c *client) address(path string, query url.Values) string {
 	address := *c.base
 	address.Path += path
@@ -86,7 +86,7 @@ func (c *client) address(path string, query url.Values) string {
 	return address.String()
 }
 
-// get fetches a JSON document, again and again while that may help.
+// get fetches a JSON document, with retries while they may help.
 func (c *client) get(ctx context.Context, path string, query url.Values, read func([]byte) error) error {
 	address := c.address(path, query)
 	wait := firstWait

@@ -17,21 +17,21 @@ import (
 	"atlas/internal/fault"
 )
 
-// Options say what is fetched, and where it goes.
+// Options say what is fetched, and where it is stored.
 type Options struct {
 	Source *source.Description
-	// Dir is the folder of the file and of what the next pull goes on from.
+	// Dir is the folder of the file and of the state from which the next pull continues.
 	Dir string
-	// Token is the app token, "" for none. It goes to the host of the source only.
+	// Token is the app token, "" for none. It is only sent to the host of the source.
 	Token string
-	// All fetches all rows, also if an earlier pull is known.
+	// All fetches all rows, even if an earlier pull is known.
 	All bool
 	// Client sends the requests; by default one with timeouts.
 	Client *http.Client
 	// Wait waits between attempts; by default it sleeps.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Progress, when set, is called after each page with the rows so far, and those that
-	// the interface told of, 0 if it did not.
+	// Progress, when set, is called after each page with the rows so far, and the total
+	// that the interface reports, 0 if it does not.
 	Progress func(rows, total int64)
 }
 
@@ -40,22 +40,22 @@ type Report struct {
 	Source string `json:"source"`
 	File   string `json:"file"`
 	Rows   int64  `json:"rows"`
-	// Total is how many rows the interface told of, 0 if it did not.
+	// Total is the number of rows that the interface reports, 0 if it does not.
 	Total int64 `json:"total"`
-	// Part means that only rows were asked for that changed since Since.
+	// Part means that only rows changed since Since were requested.
 	Part    bool   `json:"part"`
 	Since   string `json:"since,omitempty"`
 	Resumed bool   `json:"resumed"`
 	Retries int    `json:"retries"`
 }
 
-// state is pull.json: where a pull stands, and where the last one ended.
+// state is pull.json: the progress of a pull, and where the last one ended.
 type state struct {
 	Address string `json:"address"`
 	Where   string `json:"where"`
 	// Newest is the last change that a finished pull saw.
 	Newest string `json:"newest,omitempty"`
-	// The pull that is under way.
+	// The pull in progress.
 	Running bool   `json:"running"`
 	Since   string `json:"since,omitempty"`
 	Seen    string `json:"seen,omitempty"` // the last change that it saw
@@ -67,22 +67,22 @@ type state struct {
 type page struct {
 	rows []jsontext.Value
 	more bool
-	// newest is the last change among them, "" if it is not told.
+	// newest is the last change among them, "" if unknown.
 	newest string
 }
 
 // service is an interface of a city.
 type service interface {
-	// page fetches rows from an offset, of those that changed after since ("" for all).
+	// page fetches rows from an offset that changed after since ("" for all).
 	page(ctx context.Context, offset int64, since string) (page, error)
-	// count tells how many rows these are. It is asked for once.
+	// count returns the number of these rows. It is called once.
 	count(ctx context.Context, since string) (int64, error)
 }
 
 const stateName = "pull.json"
 
-// Pull fetches the rows. Errors: BadRequest for a source without an address, or one that the
-// server refuses; Unavailable for a server that does not answer; Internal for files.
+// Pull fetches the rows. Errors: BadRequest for a source without an address, or one that
+// the server refuses; Unavailable for a server that does not answer; Internal for files.
 func Pull(ctx context.Context, o Options) (Report, error) {
 	p := o.Source.Pull
 	if p.Interface == "" {
@@ -156,7 +156,7 @@ func (r *run) all(ctx context.Context) error {
 	return r.keep()
 }
 
-// begin reads where an earlier pull stands. One of another address or condition says nothing.
+// begin reads the state of an earlier pull. It ignores one of another address or condition.
 func (r *run) begin() error {
 	p := r.options.Source.Pull
 	if _, err := durable.ReadJSON(r.path, &r.state); err != nil {
@@ -193,7 +193,7 @@ func (r *run) next(ctx context.Context, file *os.File) (more bool, err error) {
 	}
 	r.state.Rows += int64(len(found.rows))
 	r.state.Seen = max(r.state.Seen, found.newest)
-	if r.report.Total == 0 && found.more { // 0: it does not tell, which is no error
+	if r.report.Total == 0 && found.more { // 0: not reported, which is not an error
 		r.report.Total, _ = r.service.count(ctx, r.state.Since)
 	}
 	if r.options.Progress != nil {

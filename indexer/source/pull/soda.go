@@ -13,8 +13,8 @@ import (
 	"atlas/indexer/source"
 )
 
-// soda is Socrata's SODA, version 2: the rows of a data set as JSON, in pages by offset. Its
-// order by :id is stable.
+// soda is Socrata's SODA, version 2: the rows of a data set as JSON, in pages by offset.
+// Its order by :id is stable.
 type soda struct {
 	client *client
 	of     source.Pull
@@ -37,7 +37,7 @@ func (s *soda) page(ctx context.Context, offset int64, since string) (page, erro
 	err := s.client.get(ctx, s.path(), query, func(body []byte) error {
 		found = page{}
 		if err := json.Unmarshal(body, &found.rows, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-			return err // cut off: it is asked for again
+			return err // cut off: it is retried
 		}
 		for i, row := range found.rows {
 			found.rows[i] = compacted(row)
@@ -86,7 +86,7 @@ func (s *soda) count(ctx context.Context, since string) (n int64, err error) {
 	return n, err
 }
 
-// member is a text of an object, "" if it has none of that name.
+// member is a text member of an object, "" if it has none.
 func member(object jsontext.Value, name string) string {
 	var members map[string]jsontext.Value
 	if json.Unmarshal(object, &members, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
@@ -102,6 +102,6 @@ func member(object jsontext.Value, name string) string {
 // compacted is a value on one line.
 func compacted(v jsontext.Value) jsontext.Value {
 	v = v.Clone()
-	_ = v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was read
+	_ = v.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) // it was already parsed
 	return v
 }

@@ -22,7 +22,7 @@ type csvRows struct {
 	ending  byte // of a line
 	comma   byte // between the cells of a row
 	fill    bool
-	strict  bool // rows that are not UTF-8 stay as they are
+	strict  bool // rows that are not UTF-8 remain unchanged
 	cells   []string
 	unquote []byte
 }
@@ -52,8 +52,8 @@ func newCSV(from *bufio.Reader, o Options) (*csvRows, error) {
 	return r, nil
 }
 
-// separate chooses what separates cells: what is said, else what the first lines have most
-// of.
+// separate chooses the separator of cells: the given one, else the most frequent one in the
+// first lines.
 func (r *csvRows) separate(head []byte, delimiter string) {
 	line, rest, whole := bytes.Cut(head, []byte{r.ending})
 	if told, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("sep=")); is && whole && len(told) == 1 {
@@ -66,7 +66,7 @@ func (r *csvRows) separate(head []byte, delimiter string) {
 		r.comma = delimiter[0]
 		return
 	}
-	// Titles above the header may have none of them.
+	// Titles above the header may have no separator.
 	for range maxTitles {
 		most := 0
 		for _, separator := range []byte(",;\t|") {
@@ -81,7 +81,7 @@ func (r *csvRows) separate(head []byte, delimiter string) {
 	}
 }
 
-// maxTitles is how many lines above a header are passed over.
+// maxTitles is how many lines above a header are skipped.
 const maxTitles = 10
 
 // header reads the row that names the columns. Rows of one cell above it are titles.
@@ -118,7 +118,7 @@ func (r *csvRows) header(titles bool) error {
 	return unusable("none of its first rows names columns; skip what is above them with read.skip_lines")
 }
 
-// filledLine is the next line that is not blank, of the next few.
+// filledLine is the next line that is not blank, within the next few.
 func (r *csvRows) filledLine() []byte {
 	for n := range maxTitles {
 		line, ok := r.peek(n)
@@ -169,7 +169,7 @@ func (r *csvRows) next() (Row, error) {
 	return Row{line, cells}, nil
 }
 
-// row returns the next row that is not blank, and the line it begins on.
+// row returns the next row that is not blank, and the line on which it begins.
 func (r *csvRows) row() (int64, []string, error) {
 	for {
 		line, ok := r.peek(0)
@@ -218,7 +218,7 @@ func (r *csvRows) quoted(at int64) (int64, []string, error) {
 	if r.end != nil && !errors.Is(r.end, io.EOF) && len(r.ahead) < maxJoined {
 		return at, nil, r.end
 	}
-	// A line by itself whose quotes are inches, or were not doubled.
+	// A single line whose quotes mean inches, or were not doubled.
 	cells, err := r.parse(r.ahead[0], true)
 	if err == nil && r.names != nil && len(cells) == len(r.names) {
 		r.drop(1)
@@ -253,7 +253,7 @@ func (r *csvRows) split(line []byte) []string {
 	return r.cells
 }
 
-// text is a row as a text of UTF-8.
+// text is a row in UTF-8.
 func (r *csvRows) text(row []byte) string {
 	text := string(row)
 	if !r.strict && !utf8.ValidString(text) {
@@ -262,8 +262,8 @@ func (r *csvRows) text(row []byte) string {
 	return text
 }
 
-// parse returns the cells of a row with quotes. Where lax, a quote that ends no cell is a
-// character.
+// parse returns the cells of a row with quotes. If lax, a quote that does not end a cell is
+// a character.
 func (r *csvRows) parse(row []byte, lax bool) ([]string, error) {
 	text := r.text(bytes.TrimRight(row, "\r\n"))
 	cells := r.cells[:0]
@@ -299,7 +299,7 @@ func (r *csvRows) parse(row []byte, lax bool) ([]string, error) {
 	return cells, nil
 }
 
-// cell reads a quoted cell from behind its quote. rest begins with the separator, or is
+// cell reads a quoted cell after its opening quote. rest begins with the separator, or is
 // empty.
 func (r *csvRows) cell(text string, lax bool) (cell, rest string, err error) {
 	r.unquote = r.unquote[:0]
@@ -327,7 +327,7 @@ func (r *csvRows) cell(text string, lax bool) (cell, rest string, err error) {
 	}
 }
 
-// peek returns the nth line from here, its end included.
+// peek returns the nth line from here, including its end.
 func (r *csvRows) peek(n int) ([]byte, bool) {
 	for len(r.ahead) <= n && r.end == nil {
 		line, err := r.readLine()
@@ -342,7 +342,7 @@ func (r *csvRows) peek(n int) ([]byte, bool) {
 	return nil, false
 }
 
-// readLine returns a copy of a line. A line that is too long is cut, but stays too long.
+// readLine returns a copy of a line. An overlong line is cut, but stays too long.
 func (r *csvRows) readLine() ([]byte, error) {
 	var line []byte
 	for {

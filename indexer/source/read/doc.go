@@ -1,6 +1,6 @@
 // Package read reads the rows of files as cities publish them: CSV in all its forms, JSON
 // (arrays, lines, envelopes, GeoJSON, ArcGIS), workbooks, each packed or not. It streams:
-// memory does not grow with a file, but for workbooks, which have a bound. It knows no
+// memory does not grow with the file, except for workbooks, which are bounded. It knows no
 // column of any source.
 package read
 
@@ -10,7 +10,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// Format is how rows are written.
+// Format is the format of rows.
 type Format string
 
 // The formats.
@@ -36,7 +36,7 @@ const (
 // Encodings lists them.
 var Encodings = []string{Auto, UTF8, UTF16, Windows1252}
 
-// Options say how a file is read. What is left out is told from the file.
+// Options say how a file is read. What they omit is detected.
 type Options struct {
 	Format    Format
 	Encoding  string
@@ -62,12 +62,13 @@ const (
 // Row is a row of a file. Cells has one cell for each column so far, or fewer; it is valid
 // until the next row is read.
 type Row struct {
-	// Line the row begins on, from 1. Of JSON and workbooks: the number of the record or row.
+	// Line is the line on which the row begins, from 1. Of JSON and workbooks: the number
+	// of the record or row.
 	Line  int64
 	Cells []string
 }
 
-// RowError is about one row; those after it can be read.
+// RowError is an error of one row; the following rows can be read.
 type RowError struct {
 	Line   int64
 	Reason string
@@ -77,19 +78,19 @@ func (e *RowError) Error() string { return e.Reason }
 
 // rows is a reader of one format.
 type rows interface {
-	// columns are those known so far. JSON may bring more with each row.
+	// columns are those known so far. JSON may add columns with each row.
 	columns() []string
-	// next returns the next row, a *RowError, io.EOF, or what ends the file.
+	// next returns the next row, a *RowError, io.EOF, or an error that ends the file.
 	next() (Row, error)
 }
 
-// unusable is an error of a file that is not of its format.
+// unusable is the error of a file that does not match its format.
 func unusable(format string, args ...any) error {
 	return fault.New(fault.BadRequest, format, args...)
 }
 
-// named names the columns of a header: trimmed, a blank one by its number, and the second
-// of a name with its count.
+// named names the columns of a header: trimmed, a blank one by its number, and repeated
+// names with a count.
 func named(cells []string) ([]string, error) {
 	if len(cells) > maxColumns {
 		return nil, unusable("it has %d columns; at most %d can be read", len(cells), maxColumns)

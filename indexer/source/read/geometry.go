@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// geometry puts a point of a geometry into geometry.x and geometry.y: of a point itself, of
+// geometry stores a point of a geometry in geometry.x and geometry.y: a point itself, of
 // another shape the middle of its extent.
 func (f *flat) geometry(d *jsontext.Decoder) {
 	value, err := d.ReadValue()
@@ -55,7 +55,7 @@ func (e *extent) add(x, y float64) {
 	e.south, e.north = min(e.south, y), max(e.north, y)
 }
 
-// walk adds the positions in arrays within arrays.
+// walk adds the positions in nested arrays.
 func (e *extent) walk(v any, depth int) {
 	list, _ := v.([]any)
 	if len(list) >= 2 {

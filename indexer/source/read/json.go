@@ -13,14 +13,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// envelopes are the paths of the rows in answers of common interfaces, each dotted.
+// envelopes are the dotted paths of the rows in answers of common interfaces.
 var envelopes = []string{
 	"features", "d.results", "d", "value", "results", "data", "records", "items", "rows", "result.records", "result",
 	"response.docs", "permits",
 }
 
-// arrayRows reads an array of objects. A syntax error ends the file, because nobody knows
-// where the next record begins.
+// arrayRows reads an array of objects. A syntax error ends the file, because the beginning
+// of the next record is unknown.
 type arrayRows struct {
 	flat
 	from   *jsontext.Decoder
@@ -28,8 +28,8 @@ type arrayRows struct {
 	number int64
 }
 
-// newArray goes to the array of the rows: that of a path, else the only one at the top, else
-// one of the envelopes.
+// newArray finds the array of the rows: that of the given path, else the only one at the
+// top, else one of the envelopes.
 func newArray(from *bufio.Reader, path string) (*arrayRows, error) {
 	r := &arrayRows{budget: &budget{from: from, left: maxRecord}}
 	r.from = jsontext.NewDecoder(r.budget, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
@@ -92,7 +92,7 @@ func wanted(at, path string) bool {
 	return at == "" || slices.Contains(envelopes, at)
 }
 
-// leads reports whether rows may be below a place.
+// leads reports whether rows may be below a path.
 func leads(at, path string) bool {
 	if at == "" {
 		return true
@@ -132,7 +132,7 @@ func (r *arrayRows) next() (Row, error) {
 		}
 		r.number++
 		return r.flatRow(r.number, value)
-	case 0: // an error, which the next call tells
+	case 0: // an error, which the next call returns
 		_, err := r.from.ReadToken()
 		return Row{Line: r.number}, r.cut(err)
 	}
@@ -143,7 +143,7 @@ func (r *arrayRows) next() (Row, error) {
 	return Row{Line: r.number}, &RowError{r.number, "not an object"}
 }
 
-// skipLong passes over a record that is too long to be read, and goes on behind it.
+// skipLong skips a record that is too long, and continues after it.
 func (r *arrayRows) skipLong() error {
 	rest := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(r.from.UnreadBuffer())), r.budget.from), sample)
 	depth, text := 0, false
@@ -162,7 +162,7 @@ func (r *arrayRows) skipLong() error {
 			if depth--; depth > 0 {
 				continue
 			}
-			// The decoder begins anew, within an array.
+			// The decoder restarts, within an array.
 			r.budget = &budget{from: io.MultiReader(strings.NewReader("[null"), rest), left: maxRecord}
 			r.from = jsontext.NewDecoder(r.budget, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 			_, begun := r.from.ReadToken()
@@ -237,8 +237,8 @@ func isEnvelope(text []byte) bool {
 	return err == nil
 }
 
-// budget is a reader that ends after so many bytes, so that one record cannot take all
-// memory. A decoder reads ahead; what it has is counted for the next record.
+// budget is a reader that ends after a number of bytes, so that one record cannot take all
+// memory. A decoder reads ahead; its buffer counts for the next record.
 type budget struct {
 	from io.Reader
 	left int
@@ -255,8 +255,8 @@ func (b *budget) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// flat gives a column to each value of an object: a.b for a member of a member, a.1.b for
-// one of the first element. Lists of plain values are one cell.
+// flat maps each value of an object to a column: a.b for a member of a member, a.1.b for a
+// member of the first element. Lists of plain values are one cell.
 type flat struct {
 	names []string
 	at    map[string]int
@@ -281,8 +281,8 @@ func (f *flat) flatRow(line int64, object jsontext.Value) (Row, error) {
 	return Row{line, cells}, nil
 }
 
-// row returns the cells of an object. The properties of a GeoJSON feature and the attributes
-// of ArcGIS have no prefix; a geometry is geometry.x and geometry.y.
+// row returns the cells of an object. The properties of a GeoJSON feature and the
+// attributes of ArcGIS have no prefix; a geometry is geometry.x and geometry.y.
 func (f *flat) row(object jsontext.Value) []string {
 	if f.at == nil {
 		f.at = map[string]int{}
@@ -293,7 +293,7 @@ func (f *flat) row(object jsontext.Value) []string {
 	return f.cells
 }
 
-// transparent are members whose own members are columns by their names.
+// transparent are objects whose members become columns without a prefix.
 func transparent(name string) bool { return name == "properties" || name == "attributes" }
 
 func (f *flat) object(d *jsontext.Decoder, prefix string, depth int) {

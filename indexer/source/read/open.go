@@ -22,7 +22,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// sample is how much of a file is looked at to tell its format, in bytes.
+// sample is how much of a file is read to detect its format, in bytes.
 const sample = 256 << 10
 
 // File is a file that is being read. It is for one goroutine; only BytesRead is safe for
@@ -35,7 +35,7 @@ type File struct {
 	close  []func() error
 }
 
-// Open opens a file. Errors: NotFound, BadRequest for one that has no rows of a known form,
+// Open opens a file. Errors: NotFound, BadRequest for one without rows in a known format,
 // Internal for the file system.
 func Open(name string, o Options) (*File, error) {
 	file, err := os.Open(name) // #nosec G304 -- a file that who runs the command names
@@ -132,7 +132,7 @@ func (f *File) startZip(file *os.File, size int64, o Options) error {
 	return f.startPacked(bufio.NewReaderSize(&counter{content, &f.read}, sample), o)
 }
 
-// memberOf is the file of an archive that a pattern names, else its only file with data.
+// memberOf is the file of an archive that matches a pattern, else its only file with data.
 func memberOf(archive *zip.Reader, pattern string) (*zip.File, error) {
 	var found []*zip.File
 	for _, m := range archive.File {
@@ -190,7 +190,7 @@ func (f *File) startText(from *bufio.Reader, o Options) error {
 	return err
 }
 
-// decoded is a file in UTF-8, apart from what is left for whoever reads its rows.
+// decoded is a file in UTF-8, except for rows that its reader decodes.
 func decoded(from *bufio.Reader, encoding string) (*bufio.Reader, error) {
 	mark, err := from.Peek(4)
 	if err != nil && len(mark) == 0 && !errors.Is(err, io.EOF) {
@@ -215,7 +215,7 @@ func decoded(from *bufio.Reader, encoding string) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(transform.NewReader(from, by), sample), nil
 }
 
-// sniff tells the format of a text.
+// sniff detects the format of a text.
 func sniff(head []byte) Format {
 	text := bytes.TrimLeft(head, " \t\r\n")
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
@@ -244,12 +244,12 @@ func western(text string) string {
 	return read
 }
 
-// Columns are the columns known so far. JSON may bring more with each row; the positions of
-// those known stay.
+// Columns are the columns known so far. JSON may add columns with each row; positions do
+// not change.
 func (f *File) Columns() []string { return f.rows.columns() }
 
-// Next returns the next row, a *RowError that is about one row, or io.EOF. Other errors end
-// the file: BadRequest for what is not of the format, Internal.
+// Next returns the next row, a *RowError for one row, or io.EOF. Other errors end the file:
+// BadRequest if it does not match the format, Internal.
 func (f *File) Next() (Row, error) {
 	row, err := f.rows.next()
 	if err == nil || errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -285,7 +285,7 @@ func (f *File) Close() error {
 	return err
 }
 
-// counter counts what is read.
+// counter counts the bytes read.
 type counter struct {
 	from io.Reader
 	n    *atomic.Int64

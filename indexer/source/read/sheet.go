@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// whole reads the XML of a sheet to its end: what reads the rows takes damage for the end. A
-// sheet whose file is not found was read by other means.
+// whole reads the XML of a sheet to its end, because the reader of rows mistakes damage for
+// the end. A sheet whose file is not found was read by other means.
 func whole(workbook, sheet string) error {
 	archive, err := zip.OpenReader(workbook)
 	if err != nil {

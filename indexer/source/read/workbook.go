@@ -8,8 +8,8 @@ import (
 	"github.com/xuri/excelize/v2"
 )
 
-// sheetRows reads a sheet of a workbook. Numbers and dates come as the file has them: a
-// date is a number of days, whatever its format shows.
+// sheetRows reads a sheet of a workbook. Numbers and dates are as in the file: a date is a
+// number of days, whatever its format shows.
 type sheetRows struct {
 	from  *excelize.Rows
 	path  string // of the workbook

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// Form is a form of dates that could be read in another way too.
+// Form is a form of dates that is ambiguous.
 type Form string
 
-// The forms. All other forms are clear and are always read: 2016-01-05, 2016/01/05, 20160105,
-// 5 Jan 2016, Jan 5, 2016, 05-JAN-16, milliseconds since 1970, /Date(1451952000000)/, each but
-// the last two with a time of day and a time zone, or without.
+// The forms. All other forms are unambiguous and are always read: 2016-01-05, 2016/01/05,
+// 20160105, 5 Jan 2016, Jan 5, 2016, 05-JAN-16, milliseconds since 1970,
+// /Date(1451952000000)/. All but the last two may have a time of day and a time zone.
 const (
 	MonthFirst Form = "m/d/y"  // 1/5/16, 01/05/2016 13:00:00, 01-05-2016, 1/5/2016 1:00 PM
 	DayFirst   Form = "d/m/y"  // 5/1/16, 05.01.2016
 	Unix       Form = "unix"   // seconds since 1970
-	Serial     Form = "serial" // days since 1899-12-30, as workbooks have them
+	Serial     Form = "serial" // days since 1899-12-30, as in workbooks
 )
 
 // Forms lists them.
@@ -28,11 +28,11 @@ var Forms = []Form{MonthFirst, DayFirst, Unix, Serial}
 // Dates reads dates.
 type Dates struct {
 	Forms []Form
-	// Zone is that of dates with a time of day and without a zone; nil is UTC.
+	// Zone is the zone of dates with a time of day but no zone; nil is UTC.
 	Zone *time.Location
 }
 
-// The years that a date can have.
+// The range of years.
 const firstYear, lastYear = 1800, 2200
 
 // placeholders are days that programs write for no date.
@@ -42,9 +42,9 @@ func day(y, m, d int) time.Time { return time.Date(y, time.Month(m), d, 0, 0, 0,
 
 var errDate = errors.New("is not a date")
 
-// Parse reads a date, the zero time for no date. A day without a time of day is that day at
-// midnight UTC, and so is an instant at which a day begins in the zone: whoever looks for a
-// day finds it.
+// Parse reads a date, the zero time for no date. A day without a time of day becomes
+// midnight UTC, as does an instant at which a day begins in the zone, so that searches by
+// day find it.
 func (d Dates) Parse(s string) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -127,7 +127,7 @@ func (d Dates) number(s string) (time.Time, error) {
 	return time.Time{}, errDate
 }
 
-// midnight is an instant, or the day that begins at it in the zone or in UTC.
+// midnight is the day that begins at an instant in the zone or in UTC, else the instant.
 func (d Dates) midnight(t time.Time) time.Time {
 	if d.Zone != nil {
 		local := t.In(d.Zone)
@@ -138,7 +138,7 @@ func (d Dates) midnight(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// cutTime cuts a time of day off a date.
+// cutTime splits a time of day off a date.
 func cutTime(s string) (date, rest string) {
 	if len(s) > 10 && (s[10] == 'T' || s[10] == ' ') && s[4] == s[7] {
 		return s[:10], s[11:]
@@ -211,7 +211,7 @@ func isWeekday(s string) bool {
 		slices.Contains([]string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}, strings.ToLower(s[:3])) && months[strings.ToLower(s[:3])] == 0
 }
 
-// assemble reads the parts. Years of two digits are those from 1970 to 2069.
+// assemble parses the parts. Years of two digits are those from 1970 to 2069.
 func assemble(year, month, dayOf string) (y, m, d int, err error) {
 	if y, err = strconv.Atoi(year); err != nil {
 		return 0, 0, 0, errDate
@@ -284,7 +284,7 @@ func (d Dates) withTime(y, m, dd int, s string) (time.Time, error) {
 	return d.midnight(t).Truncate(time.Millisecond), nil
 }
 
-// cutZone cuts a time zone off a time of day, nil if it has none.
+// cutZone splits a time zone off a time of day, nil if it has none.
 func cutZone(s string) (clock string, zone *time.Location) {
 	if rest, is := strings.CutSuffix(s, "Z"); is {
 		return rest, time.UTC

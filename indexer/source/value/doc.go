@@ -1,5 +1,5 @@
-// Package value reads what stands in the cells of a row: templates over columns, dates,
-// numbers, tables of patterns. It knows no source and no file.
+// Package value reads the cells of a row: templates over columns, dates, numbers, tables of
+// patterns. It knows no source and no file.
 package value
 
 import (
@@ -17,7 +17,7 @@ func quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// Equal is a text in the form in which cells are compared: case and spaces do not matter.
+// Equal is a text in the form in which cells are compared: case and spaces are ignored.
 func Equal(s string) string {
 	if strings.Contains(s, "  ") || strings.ContainsAny(s, "\t\n\r\u00a0") {
 		s = strings.Join(strings.Fields(s), " ")

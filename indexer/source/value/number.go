@@ -16,14 +16,14 @@ type Numbers struct {
 // SquareMetre is a square metre in square feet.
 const SquareMetre = 1 / (0.3048 * 0.3048)
 
-// marks are what stands before amounts of money, and units that say nothing.
+// marks are signs before amounts of money, and units without meaning.
 var marks = strings.NewReplacer(
 	"$", "", "£", "", "€", "", "CAD", "", "USD", "", "C$", "", "US$", "", "\u00a0", "", "\u202f", "", " ", "", "'", "",
 	"’", "", "+", "",
 )
 
-// unitFactors are units that may follow a number, without spaces and points, and what they
-// are in square feet where they are areas.
+// unitFactors are units that may follow a number, without spaces and points; for areas the
+// factor to square feet.
 var unitFactors = map[string]float64{
 	"sf": 1, "sqft": 1, "ft2": 1, "ft²": 1, "sqfeet": 1, "squarefeet": 1, "squarefoot": 1, "sft": 1, "gsf": 1,
 	"m2": SquareMetre, "m²": SquareMetre, "sqm": SquareMetre, "sqmetres": SquareMetre, "sqmeters": SquareMetre,
@@ -33,8 +33,8 @@ var unitFactors = map[string]float64{
 	"k": 1e3, "m": 1e6,
 }
 
-// Parse reads a number: 1234.5, $1,234.50, (20.00), 1 200 sq ft, 110 m². Areas are in square
-// feet. ok is false for no number.
+// Parse reads a number: 1234.5, $1,234.50, (20.00), 1 200 sq ft, 110 m². Areas are returned
+// in square feet. ok is false if there is no number.
 func (n Numbers) Parse(s string) (f float64, ok bool, err error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -73,8 +73,8 @@ func (n Numbers) Parse(s string) (f float64, ok bool, err error) {
 	return 0, false, fmt.Errorf("%s is not a number", quoted(s))
 }
 
-// plain reads digits. ParseFloat also accepts words and hexadecimal numbers, which no cell
-// means.
+// plain reads digits. ParseFloat also accepts words and hexadecimal numbers, which cells
+// never mean.
 func plain(s string) (float64, bool) {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
@@ -85,7 +85,7 @@ func plain(s string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0)
 }
 
-// ungrouped takes out the marks between thousands; false if they are elsewhere.
+// ungrouped removes the marks between thousands; false if they are elsewhere.
 func (n Numbers) ungrouped(s string) (string, bool) {
 	group, point := ",", "."
 	if n.Comma {

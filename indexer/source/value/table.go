@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// Bounds of patterns, which take time in proportion to the text.
+// Bounds of patterns, whose time is linear in the text.
 const (
 	maxPattern = 500
 	maxEntries = 5000
 )
 
-// Pattern compiles a regular expression (RE2). Case matters unless it begins with (?i).
+// Pattern compiles a regular expression (RE2). Case is significant unless it begins with
+// (?i).
 func Pattern(text string) (*regexp.Regexp, error) {
 	if len(text) > maxPattern {
 		return nil, fmt.Errorf("has %d bytes, at most %d are read", len(text), maxPattern)
@@ -24,9 +25,9 @@ func Pattern(text string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// Matcher finds the first entry that a text matches. An entry is a value, a value with
-// * for any text (Hold*), or a regular expression between slashes (/^(?i)hold/). Values are
-// tried first, then the others in their order. Case and spaces do not matter, but in
+// Matcher finds the first entry that matches a text. An entry is a value, a value with *
+// for any text (Hold*), or a regular expression between slashes (/^(?i)hold/). Values are
+// tried first, then the others in their order. Case and spaces are ignored, except in
 // regular expressions.
 type Matcher struct {
 	values  map[string]int
@@ -71,8 +72,8 @@ func found(is bool, i int) int {
 	return -1
 }
 
-// globbed reports whether the text has the pieces one after the other, the first at its
-// beginning and the last at its end.
+// globbed reports whether the text has the pieces in order, the first at its beginning and
+// the last at its end.
 func globbed(pieces []string, text string) bool {
 	text, is := strings.CutPrefix(text, pieces[0])
 	if !is {
@@ -91,7 +92,7 @@ func globbed(pieces []string, text string) bool {
 
 // Find is the position of the entry that a cell matches, -1 if there is none.
 func (m *Matcher) Find(cell string) int {
-	if len(m.others) == 0 && len(cell) > 2*m.longest+8 { // folding and spaces make no text that much shorter
+	if len(m.others) == 0 && len(cell) > 2*m.longest+8 { // folding and spaces shorten no text that much
 		return -1
 	}
 	equal := Equal(cell)

@@ -12,20 +12,20 @@ const (
 )
 
 // Template makes a text of columns: "{number} {street}, {city|town}". {a|b} is the first of
-// the two that has a value. Text between two columns stands only where both sides have a
-// value; text before the first and after the last one where any has. Spaces collapse. A
-// template without columns is a constant.
+// the two with a value. Text between two columns is used only if both sides have a value;
+// text before the first and after the last one if any has. Spaces collapse. A template
+// without columns is a constant.
 type Template struct {
 	parts []part
 }
 
-// part is a text, or columns one of which gives a value.
+// part is a text, or columns of which the first with a value is used.
 type part struct {
 	text    string
 	columns []int
 }
 
-// Columns gives numbers to the columns that templates name, in the order in which they come.
+// Columns numbers the columns that templates name, in the order of their appearance.
 type Columns struct {
 	Names []string
 	// Optional columns may be missing in a file: {a|b} needs one of the two, {a|} neither.
@@ -50,7 +50,7 @@ func (c *Columns) Number(name string) int {
 // ColumnKey is the form in which names of columns are compared.
 func ColumnKey(name string) string { return Equal(name) }
 
-// ParseTemplate reads a template. \{ and \\ are characters.
+// ParseTemplate reads a template. \{ and \\ are literal characters.
 func ParseTemplate(text string, columns *Columns) (Template, error) {
 	var t Template
 	if len(text) > maxTemplate {
@@ -130,7 +130,7 @@ func (t Template) Columns() (all []int) {
 	return all
 }
 
-// Text fills the template in. cell returns what a column has, trimmed.
+// Text fills in the template. cell returns the trimmed value of a column.
 func (t Template) Text(cell func(column int) string) string {
 	if len(t.parts) == 0 {
 		return ""
@@ -175,7 +175,7 @@ func first(columns []int, cell func(int) string) string {
 	return ""
 }
 
-// collapse makes one space of several on a line, and trims.
+// collapse reduces spaces on a line to one, and trims.
 func collapse(s string) string {
 	s = strings.TrimSpace(s)
 	if !strings.Contains(s, "  ") {
