@@ -15,15 +15,15 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Cache-Controls: of files whose name has a hash of what they contain, and of others.
+// Cache-Control of files whose name has a hash of their content, and of others.
 const (
 	Immutable = "public, max-age=31536000, immutable"
 	Asked     = "no-cache"
 )
 
-// File is a file in all encodings that it has.
+// File is a file in all its encodings.
 type File struct {
-	// Plain is nil if Unpacked makes it, when the first client asks for it.
+	// Plain is nil if Unpacked computes it, on the first request.
 	Plain, Gzip, Brotli []byte
 	Unpacked            func() []byte
 	ContentType         string
@@ -31,8 +31,8 @@ type File struct {
 	Tag string
 }
 
-// Unpack returns a function that unpacks a gzip once. A gzip that is not whole gives
-// nothing, so it must be one of the binary.
+// Unpack returns a function that unpacks a gzip once. An incomplete gzip gives nothing, so
+// it must be one of the binary.
 func Unpack(packed []byte) func() []byte {
 	return sync.OnceValue(func() []byte {
 		z, err := gzip.NewReader(bytes.NewReader(packed))
@@ -47,11 +47,11 @@ func Unpack(packed []byte) func() []byte {
 	})
 }
 
-// Compressed is a file with its gzip, made once for all who ask.
+// Compressed is a file with its gzip, which is computed once.
 func Compressed(body []byte) File {
 	f := File{Plain: body}
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is one
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is valid
 	_, _ = z.Write(body)
 	if _ = z.Close(); b.Len() < len(body) {
 		f.Gzip = b.Bytes()
@@ -104,8 +104,7 @@ func Navigates(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Accept"), "text/html")
 }
 
-// accepts reports whether the header Accept-Encoding names an encoding, other than to
-// refuse it.
+// accepts reports whether the header Accept-Encoding names an encoding without refusing it.
 func accepts(header []string, encoding string) bool {
 	for part := range strings.SplitSeq(strings.Join(header, ","), ",") {
 		name, parameters, _ := strings.Cut(strings.TrimSpace(part), ";")

@@ -22,9 +22,9 @@ const (
 	Redis         Backend = "redis"
 )
 
-// Kill ends a backend with SIGKILL and returns when all its processes are gone.
-// Its data stays. Only processes of this machine (Options.Local) can be killed,
-// halted and resumed.
+// Kill ends a backend with SIGKILL and returns when all its processes are gone. Its data
+// remains. Only processes of this machine (Options.Local) can be killed, halted and
+// resumed.
 func (s *Stack) Kill(b Backend) error { return s.local.kill(string(b)) }
 
 // Halt stops a backend gracefully; Postgres by its fast shutdown.

@@ -25,14 +25,14 @@ type Cluster struct {
 	// URLs are the addresses of the nodes of Elasticsearch, each without a slash at
 	// the end.
 	URLs []string
-	// PostgresURL has both servers of Postgres, of which a client uses the one that
-	// accepts writes: the database "postgres" as a superuser. "" for none.
+	// PostgresURL has both servers of Postgres, of which a client uses the one that accepts
+	// writes: the database "postgres" as a superuser. "" for none.
 	PostgresURL string
 	// RedisURL has the Sentinels, as ATLAS_REDIS_URL takes them. "" for none.
 	RedisURL string
 
 	machine *machine
-	// starts start each member, or start it again; they return its port.
+	// starts start or restart each member and return its port.
 	starts map[string]func(context.Context) (port int, err error)
 	stop   func(context.Context) error
 	// postgresBin is the folder of the binaries.
@@ -91,9 +91,9 @@ func (c *Cluster) Kill(member string) error { return c.machine.kill(member) }
 // Halt stops a member gracefully; Postgres by its fast shutdown.
 func (c *Cluster) Halt(ctx context.Context, member string) error { return c.machine.halt(ctx, member) }
 
-// Resume starts a member that has ended, on its data and at its address, and returns
-// when it answers. A server of Postgres that was the primary would go on as one: Rejoin
-// makes it a standby.
+// Resume starts a member that has ended, on its data and at its address, and returns when
+// it answers. A Postgres server that was the primary would continue as one: Rejoin makes it
+// a standby.
 func (c *Cluster) Resume(ctx context.Context, member string) error {
 	if err := c.machine.stopped(member); err != nil {
 		return err

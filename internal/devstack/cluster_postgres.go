@@ -89,9 +89,9 @@ func (c *Cluster) Promote(ctx context.Context) error {
 	return errors.New("devstack: no server of Postgres runs")
 }
 
-// Rejoin makes a server of Postgres that does not run a synchronous standby of the
-// other one. What it had is replaced by a copy. From then on the primary acknowledges a
-// commit when the standby has it on its disk too.
+// Rejoin makes a stopped Postgres server a synchronous standby of the other one. Its data
+// is replaced by a copy. From then on the primary acknowledges a commit when it is on the
+// standby's disk too.
 func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 	primary := pair[0]
 	if member == primary {
@@ -144,7 +144,7 @@ func (c *Cluster) Rejoin(ctx context.Context, member string) error {
 			return err
 		})
 	}
-	// Only now: before, commits would wait for a standby that is not there.
+	// Only now: before, commits would wait for a missing standby.
 	if err := replication("state", "streaming"); err != nil {
 		return err
 	}

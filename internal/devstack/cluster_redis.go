@@ -27,7 +27,7 @@ var (
 // masterName is what the Sentinels call the master.
 const masterName = "atlas"
 
-// redisReplication are the settings of each server. A master that no replica hears
+// redisReplication are the settings of each server. A master without contact to a replica
 // refuses writes: after a failover it is the old one.
 const redisReplication = `bind 127.0.0.1
 appendonly yes
@@ -80,7 +80,7 @@ func (c *Cluster) startRedis(ctx context.Context) error {
 	return c.AwaitReplicas(ctx)
 }
 
-// serveRedis starts a server with a configuration, which it changes itself from then on.
+// serveRedis starts a server with a configuration, which the server then changes itself.
 func (m *machine) serveRedis(ctx context.Context, kind, binary, config string, flags []string) (port int, err error) {
 	home, err := m.home(kind)
 	if err != nil {
@@ -130,8 +130,8 @@ func (c *Cluster) RedisMaster(ctx context.Context) (member string, err error) {
 	return "", errors.New("devstack: no Sentinel knows the master of Redis")
 }
 
-// AwaitReplicas returns when each Sentinel knows the others and each server that runs,
-// and the replicas have what the master has.
+// AwaitReplicas returns when each Sentinel knows the others and each running server, and
+// the replicas have the data of the master.
 func (c *Cluster) AwaitReplicas(ctx context.Context) error {
 	running := 0
 	for _, member := range redisServers {

@@ -73,7 +73,7 @@ type containerSpec struct {
 	port  string // as in "6379/tcp"
 	env   map[string]string
 	cmd   []string
-	data  string // data path in the container, kept in a volume
+	data  string // data path in the container, stored in a volume
 	// memory bounds the container, in bytes.
 	memory int64
 	ready  wait.Strategy
@@ -135,15 +135,15 @@ func redisContainer(opts Options) containerSpec {
 	}
 }
 
-// engine runs the backends as containers. When this process is killed they run on
-// until the next start of any stack. Their data is in volumes named after the state
-// folder, and is kept unless the stack is ephemeral.
+// engine runs the backends as containers. When this process is killed they keep running
+// until the next start of any stack. Their data is in volumes named after the state folder,
+// and remains unless the stack is ephemeral.
 type engine struct {
 	opts Options
 
 	mu      sync.Mutex
 	running []testcontainers.Container
-	givenUp bool // a creation, which the engine may complete all the same
+	givenUp bool // a creation, which the engine may complete nevertheless
 }
 
 // Labels tie a container to its state folder and to the process that started it.
@@ -159,8 +159,8 @@ func (e *engine) volume(spec containerSpec) string {
 	return "atlas-" + hex.EncodeToString(sum[:6]) + "-" + image
 }
 
-// removeLeftovers ends the containers of this state folder that are there, and those that a
-// killed starter left in another, such as a temporary one.
+// removeLeftovers ends the containers of this state folder, and those that a killed starter
+// left in another one, such as a temporary folder.
 func (e *engine) removeLeftovers(ctx context.Context) error {
 	cli, err := testcontainers.NewDockerClientWithOpts(ctx)
 	if err != nil {
@@ -190,16 +190,16 @@ func (e *engine) removeLeftovers(ctx context.Context) error {
 // starterName names this process among all that use the engine.
 func starterName() string { return fmt.Sprintf("%s %d", processSpace(), os.Getpid()) }
 
-// processSpace names where the numbers of processes are those of this process: the host
-// and, on Linux, the namespace.
+// processSpace names the scope of this process's number: the host and, on Linux, the
+// namespace.
 func processSpace() string {
 	host, _ := os.Hostname()
 	namespace, _ := os.Readlink("/proc/self/ns/pid")
 	return host + "/" + namespace
 }
 
-// starterIsGone reports whether the process of that name has ended. It never does for one
-// whose number means nothing here.
+// starterIsGone reports whether the process of that name has ended. It is false for a
+// process of another scope.
 func starterIsGone(name string) bool {
 	pid, err := strconv.Atoi(strings.TrimPrefix(name, processSpace()+" "))
 	return err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)

@@ -25,9 +25,9 @@ import (
 const ElasticsearchVersion = "8.19.7"
 
 const (
-	// readyWithin bounds the wait for one backend to answer. Elasticsearch
-	// takes 12 s on two idle cores, and over three minutes on two that a load of
-	// forty shared. A server that fails exits, so nobody waits for it.
+	// readyWithin bounds the wait for one backend to answer. Elasticsearch takes 12 s on
+	// two idle cores, and over three minutes on two cores at a load of forty. A server that
+	// fails exits, so nobody waits for it.
 	readyWithin = 6 * time.Minute
 	// stopWithin bounds the graceful end of one backend, before SIGKILL.
 	stopWithin = 20 * time.Second
@@ -52,8 +52,8 @@ type Options struct {
 	// amortizes only under load: it starts, and loads the sample, with half the work of
 	// the processor (docs/benchmarks.md, "First start").
 	FastStart bool
-	// Ephemeral is for tests: FastStart, and data is written without fsync, and removed
-	// before the start and by Stop.
+	// Ephemeral is for tests. It implies FastStart. Data is written without fsync, and
+	// removed before the start and by Stop.
 	Ephemeral bool
 	// Local runs the backends as processes of this machine even if a container
 	// engine answers: only these can be killed and resumed one by one.
@@ -64,8 +64,7 @@ type Options struct {
 	// none.
 	Log func(format string, args ...any)
 
-	// outlive keeps the servers running after the starter was killed, for tests
-	// of the clean-up.
+	// outlive lets the servers run after the starter was killed, for tests of the clean-up.
 	outlive bool
 }
 
@@ -86,10 +85,9 @@ type Stack struct {
 	stopErr  error
 }
 
-// Start starts, in parallel, the backends without an address in opts, and
-// returns when all answer. On an error nothing keeps running. It first stops
-// what a killed starter left running in Dir, and keeps the data. It refuses a
-// Dir in use.
+// Start starts, in parallel, the backends without an address in opts, and returns when all
+// answer. On an error nothing keeps running. It first stops what a killed starter left
+// running in Dir; the data remains. It refuses a Dir in use.
 //
 // The servers run until Stop or, on Linux, until this process dies.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
@@ -111,7 +109,7 @@ func Start(ctx context.Context, opts Options) (*Stack, error) {
 	stack.unlock = unlock
 
 	if err := stack.start(ctx, opts); err != nil {
-		// The first error says more than those of the clean-up.
+		// The first error is more informative than those of the clean-up.
 		_ = stack.Stop(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -164,8 +162,8 @@ func (s *Stack) start(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// undeliveredError is that of a container that could not be created: its image cannot be
-// had, or the engine does not do what is asked.
+// undeliveredError is the error of a container that could not be created: its image is not
+// available, or the engine lacks a feature.
 type undeliveredError struct {
 	image string
 	cause error
@@ -249,7 +247,7 @@ func (o *Options) temporary(prefix string) (remove func() error, err error) {
 	}
 	o.Dir = dir
 	remove = func() error { return os.RemoveAll(dir) }
-	// The account of the servers has to enter it.
+	// The account of the servers must be able to enter it.
 	if err := os.Chmod(dir, 0o755); err != nil { // #nosec G302 -- the account of the servers enters it
 		return nil, errors.Join(fmt.Errorf("devstack: %w", err), remove())
 	}

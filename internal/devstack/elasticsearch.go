@@ -219,7 +219,7 @@ func (m *machine) distribution(ctx context.Context, java string) (string, error)
 		if err != nil {
 			return "", fmt.Errorf("mvn: %w\n%s", err, out)
 		}
-		// The archive and the umask may close it to the account of the servers.
+		// The archive and the umask may deny access to the account of the servers.
 		if out, err := exec.CommandContext(ctx, "chmod", "-R", "a+rX", tmp).CombinedOutput(); err != nil { // #nosec G204 -- a program of this machine, with arguments of this one
 			return "", fmt.Errorf("chmod: %w\n%s", err, out)
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Encrypted are a Postgres and a Redis that require TLS and a password. Secured is the
-// same of Elasticsearch.
+// Encrypted are a Postgres and a Redis that require TLS and a password. Secured is the same
+// for Elasticsearch.
 type Encrypted struct {
 	// PostgresURL is the administrator's address, with sslmode=verify-full.
 	PostgresURL string
@@ -31,9 +31,9 @@ type Encrypted struct {
 	stop func(context.Context) error
 }
 
-// StartEncrypted starts both as processes of this machine, for tests of the settings that
-// reach them. opts is as for Start; an empty Dir means a temporary folder. The data is
-// always ephemeral.
+// StartEncrypted starts both as processes of this machine, for tests of the connection
+// settings. opts is as for Start; an empty Dir means a temporary folder. The data is always
+// ephemeral.
 func StartEncrypted(ctx context.Context, opts Options) (*Encrypted, error) {
 	local, stop, err := openEphemeral(ctx, opts, "atlas-encrypted-")
 	if err != nil {
@@ -41,7 +41,7 @@ func StartEncrypted(ctx context.Context, opts Options) (*Encrypted, error) {
 	}
 	e := &Encrypted{CAFile: filepath.Join(local.opts.Dir, authorityFile), stop: stop}
 	if err := e.start(ctx, local); err != nil {
-		_ = e.Stop(context.WithoutCancel(ctx)) // the first error says more
+		_ = e.Stop(context.WithoutCancel(ctx)) // the first error is more informative
 		return nil, err
 	}
 	return e, nil
@@ -94,7 +94,8 @@ func (m *machine) encryptedPostgres(ctx context.Context, c certificates, ca stri
 	return address(port), nil
 }
 
-// setPostgresPassword sets the administrator's in a server that nobody else reaches.
+// setPostgresPassword sets the administrator's password in a server that nobody else can
+// reach.
 func (m *machine) setPostgresPassword(ctx context.Context, bin, home, data, password string) error {
 	cmd := exec.CommandContext(ctx, filepath.Join(bin, "postgres"), "--single", "-D", data, "postgres") // #nosec G204 -- a program of this machine, with arguments of this one
 	m.confine(cmd, home)

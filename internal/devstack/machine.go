@@ -212,7 +212,7 @@ func (m *machine) serve(ctx context.Context, s server) (port int, err error) {
 			return port, nil
 		}
 		if !p.gone() || portFree(port) || attempt == 3 {
-			return 0, err // Stop ends what still runs
+			return 0, err // Stop ends what is still running
 		}
 	}
 }
@@ -225,7 +225,7 @@ func (m *machine) launch(s server, port int) (*process, error) {
 		return nil, err
 	}
 	logPath := filepath.Join(logs, s.kind+".log")
-	// The previous log is kept, because it shows why the earlier run ended.
+	// Preserve the previous log, because it shows why the earlier run ended.
 	if err := os.Rename(logPath, logPath+".old"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -301,9 +301,9 @@ func (m *machine) choosePort(kind string) int {
 	return port
 }
 
-// keepPorts keeps other processes from the ports of a server that has ended and will be
-// started again at its address. It waits until they are free: the threads of a killed
-// JVM may still end when its process counts as ended.
+// keepPorts reserves the ports of a server that has ended and will be restarted at its
+// address. It waits until they are free: the threads of a killed JVM may still be ending
+// when its process counts as ended.
 func (m *machine) keepPorts(kind string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()

@@ -24,8 +24,8 @@ const (
 	minPostgres = 14
 	// fetchedPostgres is fetched when the machine has no Postgres.
 	fetchedPostgres = embedded.V17
-	// postgresStop is the fast shutdown: it disconnects clients and keeps the
-	// data consistent.
+	// postgresStop is the fast shutdown: it disconnects clients and leaves the data
+	// consistent.
 	postgresStop = syscall.SIGINT
 	// postgresAdmin is the superuser of the cluster.
 	postgresAdmin = "postgres"
@@ -64,7 +64,7 @@ func (m *machine) makePostgres(ctx context.Context) (home, data, bin string, err
 	return home, data, bin, m.initPostgres(ctx, bin, home, data)
 }
 
-// unsafePostgres are the settings of a server that a crash may cost its data.
+// unsafePostgres are settings with which a server may lose its data in a crash.
 func unsafePostgres() []string {
 	return []string{"fsync=off", "synchronous_commit=off", "full_page_writes=off"}
 }

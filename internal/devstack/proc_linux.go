@@ -144,10 +144,9 @@ type heldPort struct {
 	socket int
 }
 
-// holdPort binds a port without listening: connections are refused, as those to a server
-// that has ended. Connections of that server that still close are in nobody's way,
-// because the address is reused for the bind. Afterwards it is not, or another process
-// could reuse it too.
+// holdPort binds a port without listening: connections are refused, like those to a server
+// that has ended. Connections of that server may still be closing, so the bind allows reuse
+// of the address. Afterwards it does not, or another process could reuse it too.
 func holdPort(port int) (*heldPort, error) {
 	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

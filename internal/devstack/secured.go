@@ -26,9 +26,9 @@ type Secured struct {
 	stop func(context.Context) error
 }
 
-// StartSecured starts a node with security on as a process of this machine, for
-// tests of the settings that reach one. opts is as for Start; an empty Dir means
-// a temporary folder. The data is always ephemeral.
+// StartSecured starts a node with security on as a process of this machine, for tests of
+// the connection settings. opts is as for Start; an empty Dir means a temporary folder. The
+// data is always ephemeral.
 func StartSecured(ctx context.Context, opts Options) (*Secured, error) {
 	local, stop, err := openEphemeral(ctx, opts, "atlas-secured-")
 	if err != nil {
@@ -36,7 +36,7 @@ func StartSecured(ctx context.Context, opts Options) (*Secured, error) {
 	}
 	s := &Secured{stop: stop}
 	if err := s.start(ctx, local); err != nil {
-		_ = s.Stop(context.WithoutCancel(ctx)) // the first error says more
+		_ = s.Stop(context.WithoutCancel(ctx)) // the first error is more informative
 		return nil, err
 	}
 	return s, nil
@@ -85,10 +85,10 @@ func (s *Secured) start(ctx context.Context, m *machine) error {
 	return s.prepareKeys(ctx, &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true})
 }
 
-// prepareKeys creates the index of API keys. The node would create it with the
-// first key, but its mapping needs an analyzer of a module that this
-// distribution lacks. A clone keeps the settings of its source, which has an
-// analyzer of that name; the node then adds its mapping.
+// prepareKeys creates the index of API keys. The node would create it with the first key,
+// but its mapping needs an analyzer of a module that this distribution lacks. A clone has
+// the settings of its source, which has an analyzer of that name; the node then adds its
+// mapping.
 func (s *Secured) prepareKeys(ctx context.Context, transport *http.Transport) error {
 	const keys, pattern = ".security-7", "pattern-of-keys"
 	client := http.Client{Transport: transport}

@@ -35,8 +35,8 @@ type processRecord struct {
 	// Started is the start time in clock ticks since boot.
 	Started uint64 `json:"started"`
 	Port    int    `json:"port"`
-	// Home is the working folder of the process, and above those of its
-	// children. It distinguishes our group from another with the same number.
+	// Home is the working folder of the process; its children work in or below it. It
+	// distinguishes our group from another with the same number.
 	Home string `json:"home"`
 }
 

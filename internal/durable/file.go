@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// Replace gives a file a new content, as a whole or not at all, readable by its
-// owner only. The content is on the disk when Replace returns without an error.
+// Replace gives a file new content, as a whole or not at all, readable by its owner only.
+// The content is on disk when Replace returns without an error.
 //
-// The content is first written to a hidden file of the same folder with a random
-// name: a fixed name could be another file's.
+// The content is first written to a hidden file of the same folder with a random name: a
+// fixed name could be another file's.
 func Replace(path string, content []byte) error {
 	return ReplaceFrom(path, bytes.NewReader(content))
 }

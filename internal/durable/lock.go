@@ -10,8 +10,8 @@ import (
 // ErrLocked is the error of a file that another process has locked.
 var ErrLocked = errors.New("another process has locked it")
 
-// Lock opens or creates a file and locks it. The lock ends when the file is closed,
-// and with the process. It does not wait: a file that is locked is ErrLocked.
+// Lock opens or creates a file and locks it. The lock ends when the file is closed, and
+// with the process. It does not wait: for a locked file it returns ErrLocked.
 func Lock(path string, mode fs.FileMode) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, mode) // #nosec G304 -- the caller chooses the path
@@ -33,6 +33,6 @@ func Lock(path string, mode fs.FileMode) (*os.File, error) {
 		case err != nil && !errors.Is(err, fs.ErrNotExist):
 			return nil, err
 		}
-		// Between opening and locking, the holder before removed or renamed the file.
+		// Between opening and locking, the previous holder removed or renamed the file.
 	}
 }

@@ -3,9 +3,9 @@ package edits
 
 import "unicode/utf8"
 
-// Distance returns the least number of edits between two words, or more+1 if there are
-// more than that. An edit inserts, deletes or replaces a character (code point), or
-// swaps two neighbours; no character is edited twice (the restricted Damerau-Levenshtein
+// Distance returns the minimum number of edits between two words, or more+1 if there are
+// more than that. An edit inserts, deletes or replaces a character (code point), or swaps
+// two neighbours; no character is edited twice (the restricted Damerau-Levenshtein
 // distance, which Elasticsearch uses too).
 func Distance(a, b string, more int) int {
 	if gap := utf8.RuneCountInString(a) - utf8.RuneCountInString(b); gap > more || -gap > more {
@@ -15,18 +15,18 @@ func Distance(a, b string, more int) int {
 	return min(whole, more+1)
 }
 
-// Beginning returns the least Distance between a word and the beginnings of another, or
+// Beginning returns the minimum Distance between a word and the prefixes of another, or
 // more+1.
 func Beginning(a, b []rune, more int) int {
 	_, least := distances(a, b, more)
 	return min(least, more+1)
 }
 
-// width is the length of words that need no memory of their own.
+// width is the length up to which words need no heap memory.
 const width = 31
 
-// distances returns the distance of two words, and the least one between the first and a
-// beginning of the second. Both are any number above more where the least is.
+// distances returns the distance of two words, and the minimum distance between the first
+// and a prefix of the second. Both are any number above more if the minimum is.
 func distances(from, to []rune, more int) (whole, least int) {
 	var rows [3][width + 1]int
 	before, last, next := rows[0][:], rows[1][:], rows[2][:]

@@ -1,8 +1,8 @@
-// Package egress makes requests to addresses that clients choose, without reaching what
+// Package egress makes requests to addresses that clients choose, but not to addresses that
 // only this machine or its networks can reach: loopback, private, link-local and other
-// special addresses, those of a cloud's metadata among them. What counts is the address
-// that is dialed, after the name was resolved, so a name that changes its address gains
-// nothing. docs/security.md, "Webhooks".
+// special addresses, including a cloud's metadata. The address that is dialed is checked,
+// after the name was resolved, so a name that changes its address gains nothing.
+// docs/security.md, "Webhooks".
 package egress
 
 import (
@@ -27,7 +27,7 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 30 * time.Second
 	maxHeader     = 64 << 10 // bytes
-	// idlePerHost is how many connections to a receiver are kept.
+	// idlePerHost is the maximum number of idle connections to a receiver.
 	idlePerHost = 32
 	maxIdle     = 512
 )
@@ -41,13 +41,13 @@ type Guard struct {
 	dialer net.Dialer
 }
 
-// errRefused is what a refused address is told with. It does not say which rule it met.
+// errRefused is the error for a refused address. It does not say which rule applied.
 var errRefused = errors.New("the address is not a public one")
 
 var errPlain = errors.New("must begin with https://: plain HTTP goes only to addresses, or to localhost, that the operator permits")
 
-// New returns a Guard that also permits the prefixes, with plain HTTP too. resolver is
-// nil for the usual one.
+// New returns a Guard that also permits the prefixes, with plain HTTP too. resolver is nil
+// for the usual one.
 func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 	var v4, v6 []netip.Prefix
 	for _, p := range allow {
@@ -57,7 +57,7 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 			v6 = append(v6, p)
 		}
 	}
-	// Every machine at Azure reaches its host there: a public address that is none.
+	// Azure's virtual host address: it looks public but reaches the machine's host.
 	azure := netip.MustParsePrefix("168.63.129.16/32")
 	all4, all6 := netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")
 	g := &Guard{
@@ -76,8 +76,8 @@ func New(allow []netip.Prefix, resolver *net.Resolver) *Guard {
 
 // Check refuses URLs that are never requested: of another scheme than https, with a
 // password, or with a literal address that is not permitted. The error is for the client.
-// Names are checked when they are dialed; one with plain HTTP must be localhost where
-// nothing but this machine is permitted.
+// Names are checked when they are dialed; with plain HTTP the name must be localhost if
+// only this machine is permitted.
 func (g *Guard) Check(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -107,7 +107,7 @@ func (g *Guard) Check(text string) error {
 	return nil
 }
 
-// guardian is what decides for a scheme: plain HTTP goes to permitted prefixes alone.
+// guardian decides for a scheme: plain HTTP only reaches permitted prefixes.
 func (g *Guard) guardian(scheme string) *ssrf.Guardian {
 	if scheme == "http" {
 		return g.allowed
@@ -115,8 +115,8 @@ func (g *Guard) guardian(scheme string) *ssrf.Guardian {
 	return g.public
 }
 
-// Client returns a client that reaches permitted addresses alone, follows no redirect,
-// and uses no proxy. A request may take as long as its context.
+// Client returns a client that only reaches permitted addresses, follows no redirect, and
+// uses no proxy. A request may take as long as its context.
 func (g *Guard) Client() *http.Client {
 	return &http.Client{
 		Transport: byScheme{"https": g.transport("https"), "http": g.transport("http")},
@@ -145,8 +145,8 @@ func (g *Guard) transport(scheme string) *http.Transport {
 	}
 }
 
-// byScheme has a transport for each scheme, because connections are kept by host and
-// port, and http and https are permitted different ones.
+// byScheme has a transport for each scheme, because connections are pooled by host and
+// port, and http and https have different permitted addresses.
 type byScheme map[string]*http.Transport
 
 // RoundTrip implements http.RoundTripper.
@@ -158,7 +158,7 @@ func (s byScheme) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.RoundTrip(r)
 }
 
-// CloseIdleConnections closes the connections that wait for another request.
+// CloseIdleConnections closes the idle connections.
 func (s byScheme) CloseIdleConnections() {
 	for _, t := range s {
 		t.CloseIdleConnections()
@@ -168,8 +168,8 @@ func (s byScheme) CloseIdleConnections() {
 // Refused reports whether a request failed because its address is not permitted.
 func Refused(err error) bool { return errors.Is(err, errRefused) }
 
-// Reason names the failure of a request in a few words that have nothing of the
-// receiver's, for logs of operators.
+// Reason names the failure of a request in a few words without any text of the receiver,
+// for logs of operators.
 func Reason(err error) string {
 	var dns *net.DNSError
 	var timeout net.Error

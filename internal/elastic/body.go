@@ -16,7 +16,7 @@ type bufferedBody struct {
 // Close implements io.Closer.
 func (*bufferedBody) Close() error { return nil }
 
-// bufferBody reads the body of an answer and keeps it in memory.
+// bufferBody reads the body of an answer into memory.
 func bufferBody(res *http.Response) error {
 	data, err := read(res)
 	_ = res.Body.Close() // the body was read, or err says why not

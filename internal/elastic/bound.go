@@ -38,8 +38,8 @@ const (
 // were running.
 var ErrTooManyCalls error = fault.Shed("not asked: too many calls are under way")
 
-// bound counts running calls. A call past the limit is refused at once: waiting
-// would add to the backlog of the cluster, and the answer would come too late.
+// bound counts running calls. A call past the limit is refused at once: waiting would add
+// to the backlog of the cluster, and the answer would come too late.
 type bound struct {
 	limit int64 // 0: none
 	calls atomic.Int64
@@ -124,8 +124,7 @@ func operation(r esapi.Request) string {
 	}
 }
 
-// quoted matches where the reason of an error shows a value of a document or a
-// query.
+// quoted matches the part of an error reason that shows a value of a document or a query.
 var quoted = regexp.MustCompile(`(?s)(Preview of field's value: ').*|(For input string: ").*|(failed to parse date field \[)[^\]]*`)
 
 // withoutValues removes values of documents and queries from a reason, so that it

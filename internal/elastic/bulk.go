@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// bulkTimeout bounds one attempt of a `_bulk` request. After it the attempt
-// counts as lost; writing a document twice by its id changes nothing.
+// bulkTimeout bounds one attempt of a `_bulk` request. After it the attempt counts as lost;
+// writing a document twice by its id changes nothing.
 const bulkTimeout = 2 * time.Minute
 
 // Batch holds documents for one `_bulk` request. The zero Batch is empty.
@@ -39,9 +39,9 @@ func (b *Batch) IndexFunc(id string, appendDoc func([]byte) []byte) {
 	b.add("index", id, nil, appendDoc)
 }
 
-// IndexAt is Index for a document with routing and an external version: it replaces
-// one of the same or a lower version only, and is refused with status 409 by one of
-// a higher version.
+// IndexAt is Index for a document with routing and an external version: it only replaces a
+// document of the same or a lower version, and is refused with status 409 by a higher
+// version.
 func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
 	b.add("index", id, &versioned{routing, version}, func(body []byte) []byte { return append(body, doc...) })
 }
@@ -49,7 +49,7 @@ func (b *Batch) IndexAt(id, routing string, version int64, doc []byte) {
 // Delete deletes a document. A missing one is not an error.
 func (b *Batch) Delete(id string) { b.add("delete", id, nil, nil) }
 
-// DeleteAt deletes a document as IndexAt replaces one. A missing one is not an
+// DeleteAt deletes a document under the conditions of IndexAt. A missing one is not an
 // error.
 func (b *Batch) DeleteAt(id, routing string, version int64) {
 	b.add("delete", id, &versioned{routing, version}, nil)
@@ -94,7 +94,7 @@ func (b *Batch) Doc(position int) []byte {
 	return b.body[item.doc : item.end-1]
 }
 
-// Reset empties the batch and keeps its memory.
+// Reset empties the batch and retains its memory.
 func (b *Batch) Reset() { b.body, b.items = b.body[:0], b.items[:0] }
 
 // all lists the positions.
@@ -107,8 +107,8 @@ func (b *Batch) all() []int {
 }
 
 // portion returns the first positions whose items reach size, or fit into limit, at least
-// one, and their request. Size is exceeded by less than an item, as whoever fills a batch
-// up to it does: else the last item would be a request of its own.
+// one, and their request. Size is exceeded by less than an item, like a batch that is
+// filled up to it: otherwise the last item would be a request of its own.
 func (b *Batch) portion(positions []int, size, limit int) ([]int, []byte) {
 	n, length, inRow := 0, 0, true
 	for i, p := range positions {
@@ -130,7 +130,7 @@ func (b *Batch) portion(positions []int, size, limit int) ([]int, []byte) {
 	return positions, body
 }
 
-// Refusal is a document that Elasticsearch refuses for good.
+// Refusal is a document that Elasticsearch refuses permanently.
 type Refusal struct {
 	Position int // in the batch
 	Status   int
@@ -138,13 +138,12 @@ type Refusal struct {
 	Reason   string
 }
 
-// Bulk writes a batch to an alias, which must exist: a missing alias is an error
-// and never becomes a new index. The outcome of every item is checked. Items that
-// failed with 429 or 5xx, or whose connection was lost, are sent again as retry
-// says. Documents that are refused for good are returned, in no particular order;
-// all others are acknowledged when the error is nil. Then they are on the disks of
-// Elasticsearch, unless an index is configured otherwise
-// (index.translog.durability).
+// Bulk writes a batch to an alias, which must exist: a missing alias is an error and never
+// becomes a new index. The outcome of every item is checked. Items that failed with 429 or
+// 5xx, or whose connection was lost, are retried according to retry. Documents that are
+// refused permanently are returned, in no particular order; all others are acknowledged
+// when the error is nil. Then they are on the disks of Elasticsearch, unless an index is
+// configured otherwise (index.translog.durability).
 //
 // Bulk sends a batch in portions if it is larger than retry.Pace, too large for
 // Elasticsearch, or if Elasticsearch is too busy for it.
@@ -207,7 +206,7 @@ func isBusy(err error) bool {
 
 // sortedItems are the items of an answer by their class.
 type sortedItems struct {
-	again   []int // positions to be sent again
+	again   []int // positions to retry
 	why     error // of one of them
 	refused []Refusal
 }

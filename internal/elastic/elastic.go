@@ -53,9 +53,8 @@ type Config struct {
 	Observe func(context.Context, Call)
 	// Spans, when set, makes a span of every call that is sent.
 	Spans elastictransport.Instrumentation
-	// For simulation: Transport, when set, replaces the connections to the nodes,
-	// and Jitter chooses the pauses of Bulk, up to a length, in place of random
-	// ones.
+	// For simulation: Transport, when set, replaces the connections to the nodes, and
+	// Jitter chooses the pauses of Bulk, up to a maximum, instead of random ones.
 	Transport http.RoundTripper
 	Jitter    func(most time.Duration) time.Duration
 }
@@ -119,8 +118,8 @@ func New(c Config) (_ *Client, err error) {
 		elastictransport.WithBasicAuth(c.Username, c.Password), elastictransport.WithAPIKey(c.APIKey),
 		elastictransport.WithTransport(nodes), elastictransport.WithConnectionPoolFunc(nodes.setConnections),
 		elastictransport.WithInstrumentation(c.Spans),
-		// Another node is tried when one does not answer. The caller handles the
-		// answer of a busy node.
+		// If a node does not answer, another is tried. The caller handles the answer of a
+		// busy node.
 		elastictransport.WithRetry(2, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout),
 		elastictransport.WithRetryOnError(canRetry),
 	)
@@ -143,7 +142,7 @@ func (c Config) tls() (*tls.Config, error) {
 			return nil, errors.New("elasticsearch: the file of the authority holds no PEM certificate")
 		}
 	}
-	config.InsecureSkipVerify = c.InsecureTLS // documented as for trials
+	config.InsecureSkipVerify = c.InsecureTLS // documented as for trials only
 	return config, nil
 }
 
@@ -168,9 +167,9 @@ func OrMissing(o *options) { o.missing = true }
 // Within replaces Config.CallTimeout, for a call that takes longer.
 func Within(timeout time.Duration) Option { return func(o *options) { o.timeout = timeout } }
 
-// Do sends a request, whose names of indices need no escapes. An error is an *Error when Elasticsearch answered, and
-// fault.Unavailable when it did not answer in time. FaultOf converts the first into
-// the second, for callers that cannot handle it better.
+// Do sends a request, whose names of indices need no escapes. An error is an *Error when
+// Elasticsearch answered, and fault.Unavailable when it did not answer in time. FaultOf
+// converts the first into the second, for callers that cannot handle it better.
 func (c *Client) Do(ctx context.Context, r esapi.Request, change ...Option) (_ Response, err error) {
 	o := options{timeout: c.timeout}
 	for _, f := range change {
@@ -215,7 +214,7 @@ func (c *Client) Do(ctx context.Context, r esapi.Request, change ...Option) (_ R
 	return Response{res.StatusCode, data}, nil
 }
 
-// performed is a transport that keeps the request that it has sent.
+// performed is a transport that records the request that it has sent.
 type performed struct {
 	esapi.Transport
 	request *http.Request
@@ -227,11 +226,11 @@ func (p *performed) Perform(r *http.Request) (*http.Response, error) {
 	return p.Transport.Perform(r)
 }
 
-// ErrNotElasticsearch is why a call failed that another server answered.
+// ErrNotElasticsearch is the cause of a failed call that another server answered.
 var ErrNotElasticsearch = errors.New("what answers there is not Elasticsearch")
 
-// checkProduct refuses a server that is not Elasticsearch, until one has said that it is. It
-// lets pass what a proxy before Elasticsearch answers by itself.
+// checkProduct refuses a server that is not Elasticsearch, until one has identified itself.
+// It accepts the own answers of a proxy in front of Elasticsearch.
 func (c *Client) checkProduct(res *esapi.Response, body []byte) error {
 	switch status := res.StatusCode; {
 	case c.genuine.Load() || status >= 500:

@@ -66,7 +66,7 @@ func (c *Client) Refresh(ctx context.Context, indices ...string) error {
 	return checkShards(res.Body)
 }
 
-// MergeSegments has the segments of every shard of an index merged to at most this
+// MergeSegments lets the segments of every shard of an index be merged to at most this
 // number, in the background.
 func (c *Client) MergeSegments(ctx context.Context, index string, most int) error {
 	_, err := c.Do(
@@ -76,10 +76,10 @@ func (c *Client) MergeSegments(ctx context.Context, index string, most int) erro
 	return err
 }
 
-// ExpungeDeletes has every segment of an index that has deleted documents written without
-// them, in the background.
+// ExpungeDeletes lets every segment with deleted documents be rewritten without them, in
+// the background.
 func (c *Client) ExpungeDeletes(ctx context.Context, index string) error {
-	// By default segments with few deleted documents stay.
+	// By default segments with few deleted documents are not rewritten.
 	if err := c.PutIndexSettings(ctx, map[string]any{"merge.policy.expunge_deletes_allowed": "0"}, index); err != nil {
 		return err
 	}
@@ -135,8 +135,8 @@ func checkShards(body []byte) error {
 
 // Index identifies an index.
 type Index struct {
-	// UUID is Elasticsearch's own id. An index that was deleted and created again,
-	// or restored, under the same name has another.
+	// UUID is Elasticsearch's own id. An index that was deleted and recreated, or restored,
+	// under the same name has another one.
 	UUID string
 	// Aliases are sorted.
 	Aliases []string
@@ -201,9 +201,9 @@ type AliasChange struct {
 	Index, Alias string
 	// Remove means that the alias is removed. It must exist.
 	Remove bool
-	// Mark adds the alias with a mark, which is gone once somebody else has removed the
-	// alias and added it again. It is that of the index that an alias writes to, so an
-	// alias of one index behaves the same with and without it.
+	// Mark adds the alias with a mark, which is lost if another program removes the alias
+	// and adds it back. The mark is is_write_index, so an alias of one index behaves the
+	// same with and without it.
 	Mark bool
 }
 
@@ -235,7 +235,7 @@ func (c *Client) ChangeAliases(ctx context.Context, changes []AliasChange) error
 type MappingMeta struct {
 	Version string `json:"version"`
 	Folding int    `json:"folding"`
-	// Sources are what the sources of the records say of their data, nil without.
+	// Sources are what the sources of the records say about their data, nil without.
 	Sources jsontext.Value `json:"sources,omitempty"`
 }
 
@@ -252,7 +252,7 @@ func (c *Client) PutMappingMeta(ctx context.Context, index string, meta MappingM
 // MappingMeta returns mappings._meta of the indices that names, aliases or patterns stand
 // for, by the names of the indices.
 func (c *Client) MappingMeta(ctx context.Context, names ...string) (map[string]MappingMeta, error) {
-	// What every index has is asked for too, so that those without _meta are reported.
+	// A property of every index is requested too, so that those without _meta are reported.
 	res, err := c.Do(ctx, esapi.IndicesGetMappingRequest{Index: names, FilterPath: []string{"*.mappings._meta", "*.mappings.dynamic"}})
 	if err != nil {
 		return nil, err
@@ -272,8 +272,8 @@ func (c *Client) MappingMeta(ctx context.Context, names ...string) (map[string]M
 	return all, nil
 }
 
-// MappingVersion is mappings._meta.version of the only index of an alias; "" when
-// it has none.
+// MappingVersion is mappings._meta.version of the only index of an alias; "" when it has
+// none.
 func (c *Client) MappingVersion(ctx context.Context, alias string) (version string, err error) {
 	all, err := c.MappingMeta(ctx, alias)
 	for _, meta := range all {

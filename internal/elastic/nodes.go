@@ -62,9 +62,9 @@ func (n *nodes) setConnections(connections []*elastictransport.Connection, _ ela
 	return n
 }
 
-// Next implements elastictransport.ConnectionPool. No request waits for a node that
-// may not answer: failed nodes are probed in the background. When all have failed,
-// the one whose pause ends first is used.
+// Next implements elastictransport.ConnectionPool. No request waits for a node that may not
+// answer: failed nodes are probed in the background. When all have failed, the one whose
+// pause ends first is used.
 func (n *nodes) Next() (*elastictransport.Connection, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -115,9 +115,9 @@ func (n *nodes) probe(at *url.URL) {
 	}
 }
 
-// RoundTrip implements http.RoundTripper and records success or failure of the
-// node. It reads the whole answer, so that a truncated answer counts as a failure
-// of the node and another node is asked.
+// RoundTrip implements http.RoundTripper and records success or failure of the node. It
+// reads the whole answer, so that a truncated answer counts as a failure of the node and
+// another node is tried.
 func (n *nodes) RoundTrip(req *http.Request) (*http.Response, error) {
 	began := time.Now()
 	res, err := n.transport.RoundTrip(req)
@@ -169,8 +169,8 @@ func (n *nodes) URLs() []*url.URL {
 	return urls
 }
 
-// canRetry reports whether another node is asked after an error: not when the
-// context of the request has ended.
+// canRetry reports whether another node is tried after an error: not when the context of
+// the request has ended.
 func canRetry(req *http.Request, _ error) bool { return req.Context().Err() == nil }
 
 // parseAddresses refuses addresses other than http(s)://host[:port]. Its errors do

@@ -56,7 +56,7 @@ func (p *Pace) busy() {
 	p.size = max(p.size/2, p.least)
 }
 
-// tooLarge lowers the limit below a size that was refused, for good.
+// tooLarge permanently lowers the limit below a size that was refused.
 func (p *Pace) tooLarge(sent int) {
 	if p == nil {
 		return
@@ -78,7 +78,7 @@ func (p *Pace) took(sent int, time time.Duration) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A small request says nothing about a large one.
+	// The time of a small request says little about a large one.
 	if time < quickBulk && sent >= p.size/2 {
 		p.size = min(p.size+p.step, p.most)
 	}

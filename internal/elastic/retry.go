@@ -16,9 +16,9 @@ import (
 type Retry struct {
 	// For is the time without any success after which to stop, default 5 minutes.
 	For time.Duration
-	// First and Max bound the pauses, default 200 ms and 15 s. A pause is random,
-	// up to First, then up to twice that, and so on up to Max, so that clients that
-	// failed together do not retry together.
+	// First and Max bound the pauses, default 200 ms and 15 s. A pause is random, up to
+	// First, then up to twice that, and so on up to Max, so that clients that failed
+	// together do not retry together.
 	First, Max time.Duration
 	// Pace, when set, is the size of the requests of Bulk, and adapts to their
 	// outcome.
@@ -28,7 +28,7 @@ type Retry struct {
 	Notify func(err error, pause time.Duration)
 }
 
-// Passing reports whether a retry can help.
+// Passing reports whether an error is transient, so that a retry can help.
 func Passing(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Class() != Rejected
@@ -36,7 +36,7 @@ func Passing(err error) bool {
 	return fault.CodeOf(err) == fault.Unavailable
 }
 
-// Do calls op until it succeeds, fails for good, or For is over.
+// Do calls op until it succeeds, fails permanently, or For is over.
 func (r Retry) Do(ctx context.Context, op func(context.Context) error) error {
 	pauses := r.start(nil)
 	for {

@@ -94,11 +94,11 @@ type Error struct {
 	Issues []Issue
 	// RetryAfter is the time after which a retry makes sense; zero means unknown.
 	RetryAfter time.Duration
-	// MergedInto is the id of the record that the one became that is not found; "" if it
-	// became none.
+	// MergedInto is the id of the record into which the missing record was merged; "" if it
+	// was not.
 	MergedInto string
-	// Current, of a RevisionConflict of the book, is what the workspace says of the record
-	// now, as JSON: null if it is not in the book. Nil: it is not known.
+	// Current, of a RevisionConflict of the book, is the present overlay of the record, as
+	// JSON: null if it is not in the book. Nil: it is not known.
 	Current []byte
 	cause   error
 }
@@ -108,8 +108,7 @@ func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// Wrap is New with a cause, which errors.Is and errors.As see and clients do
-// not.
+// Wrap is New with a cause, which is visible to errors.Is and errors.As but not to clients.
 func Wrap(cause error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
 }
@@ -136,8 +135,8 @@ func (e *Error) Because(cause error) *Error {
 // maxSummary is how long a summary of several issues may be, in bytes.
 const maxSummary = 400
 
-// summary has the first issues, and says how many more there are. Unknown names come
-// first: what is missing is often there under another name.
+// summary has the first issues, and says how many more there are. Unknown names come first:
+// a missing member is often there under another name.
 func summary(issues []Issue) string {
 	if len(issues) == 0 {
 		return "the request is not valid"
@@ -188,15 +187,15 @@ func KeyConflict() *Error {
 	return New(IdempotencyConflict, "this Idempotency-Key is that of another request of this operation, with another id in the path, query string or body: use a new key for each request")
 }
 
-// KeyInProgress is the error of a request whose first one is still running.
+// KeyInProgress is the error of a repetition while the first request is still running.
 func KeyInProgress(retryAfter time.Duration) *Error {
 	e := New(IdempotencyInProgress, "the first request with this Idempotency-Key is still running: repeat it shortly")
 	e.RetryAfter = retryAfter
 	return e
 }
 
-// Shed is the cause of an error of a request that was refused at once because of a
-// limit on concurrent work. Each is counted where it is refused; none is a defect.
+// Shed is the cause of an error of a request that was refused at once because of a limit on
+// concurrent work. Each is counted where it is refused; none is a defect.
 type Shed string
 
 func (s Shed) Error() string { return string(s) }
@@ -210,8 +209,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Reason is what the log is to show first: the cause, or the sentence for the client if
-// there is none.
+// Reason is what the log shows first: the cause, or the sentence for the client if there is
+// none.
 func (e *Error) Reason() string {
 	if e.cause != nil {
 		return e.cause.Error()

@@ -46,12 +46,12 @@ type Value struct {
 	Text    string // a string's content, or a number's literal
 	Items   []Value
 	Members []Member
-	// Resolved says what text a relative date had before it was replaced, and by what; ""
-	// of other values.
+	// Resolved says which text a relative date had before it was resolved, and to what; ""
+	// for other values.
 	Resolved string
 }
 
-// Member is a name and value of an object. Members keep the order of the input.
+// Member is a name and value of an object. Members have the order of the input.
 type Member struct {
 	Name  string
 	Value Value
@@ -109,7 +109,7 @@ func decode(data []byte, most int) (Value, []fault.Issue) {
 	return v, d.issues
 }
 
-// after is where what follows the first value begins.
+// after is the offset of the first byte after the first value.
 func after(data []byte, d *jsontext.Decoder) int64 {
 	at := d.InputOffset()
 	for at < int64(len(data)) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {

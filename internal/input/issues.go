@@ -50,20 +50,20 @@ func clipTo(name string, end int) string {
 	return name[:end] + "…"
 }
 
-// Unrecognized records unknown names at path. The message lists the known names, and
-// beside each unknown one what elsewhere says of it, or the nearest if that is nil or does
-// not know it.
+// Unrecognized records unknown names at path. The message lists the known names, and beside
+// each unknown one the advice of elsewhere, or the nearest name if that is nil or has no
+// advice.
 func (s *Issues) Unrecognized(path, names, known []string, elsewhere func(name string) string) {
 	s.unrecognized("key", path, names, known, nil, elsewhere)
 }
 
-// UnrecognizedParams is Unrecognized for parameters of a query string. elsewhere says
-// where one belongs, "" if it does not know.
+// UnrecognizedParams is Unrecognized for parameters of a query string. elsewhere says where
+// one belongs, "" if it does not know.
 func (s *Issues) UnrecognizedParams(names, known []string, elsewhere func(name string) string) {
 	s.unrecognized("query parameter", nil, names, known, nil, elsewhere)
 }
 
-// unrecognized leaves out of its suggestions what is given.
+// unrecognized does not suggest names that are already given.
 func (s *Issues) unrecognized(what string, path, names, known []string, given func(name string) bool, elsewhere func(name string) string) {
 	if len(*s) >= fault.MaxIssues {
 		return // before it compares names
@@ -94,7 +94,7 @@ func (s *Issues) OutsideVocabulary(path []string, v Value, allowed []string) {
 	s.Add(fault.InvalidUnion, path, "%s", message)
 }
 
-// listOf is the array of values that a text with commas has, "" if it has others.
+// listOf is the array of values in a text with commas, "" if it has others.
 func listOf(v Value, allowed []string) string {
 	parts := strings.Split(v.Text, ",")
 	if v.Kind != String || len(parts) < 2 {
@@ -115,7 +115,7 @@ func (s *Issues) WrongType(path []string, want string, got Value) {
 	s.WrongTypeInstead(path, want, got, "")
 }
 
-// WrongTypeInstead is WrongType that shows what would be right, "" for nothing.
+// WrongTypeInstead is WrongType with a value that would be right, "" for none.
 func (s *Issues) WrongTypeInstead(path []string, want string, got Value, instead string) {
 	if instead != "" {
 		want += ", such as " + instead
@@ -169,7 +169,7 @@ func (r *Reader) Path(more ...string) []string {
 	return slices.Concat(r.path, more)
 }
 
-// Expect marks names as known, in this order. It keeps the list.
+// Expect marks names as known, in this order. It retains the list.
 func (r *Reader) Expect(names []string) { r.known = slices.Clip(names) }
 
 // Take returns a member and marks its name as known. A missing member is Absent.
@@ -204,7 +204,8 @@ func (r *Reader) Done() {
 	}
 }
 
-// Elsewhere sets what says where unknown members belong; "" if it does not know.
+// Elsewhere sets the function that says where unknown members belong; "" if it does not
+// know.
 func (r *Reader) Elsewhere(says func(Member) string) { r.elsewhere = says }
 
 // Text limits the length of a string, in characters after trimming.
@@ -230,8 +231,8 @@ func (s *Issues) String(v Value, bounds Text, path ...string) (string, bool) {
 	return "", false
 }
 
-// Verbatim is String without trimming: surrounding white space is kept and counts. A
-// string of white space only counts as empty.
+// Verbatim is String without trimming: surrounding white space is preserved and counts. A
+// string with only white space counts as empty.
 func (s *Issues) Verbatim(v Value, bounds Text, path ...string) (string, bool) {
 	trimmed, ok := s.String(v, Text{bounds.Min, max(bounds.Max, len(v.Text))}, path...)
 	if !ok || trimmed == "" {
@@ -279,7 +280,7 @@ func (s *Issues) UUID(v Value, path ...string) (string, bool) {
 	return id, ok
 }
 
-// UUIDText says what a UUID is.
+// UUIDText describes a UUID in messages.
 const UUIDText = "a UUID, such as 0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"
 
 // ParseUUID is ReadUUID as text in lower case, the form of all responses.

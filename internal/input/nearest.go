@@ -8,11 +8,11 @@ import (
 	"atlas/internal/edits"
 )
 
-// Nearest returns the known name that a name was probably meant to be: what other services
-// call so; or the one with the fewest edits, of several one with the same first character,
-// then the first; or the only one that has its words, or whose words it has. It ignores case,
-// hyphens, underscores and spaces. A name of which more than a third differs is none: "", as
-// is one of over maxPathElement bytes.
+// Nearest returns the known name that a name was probably meant to be: a synonym from other
+// services; or the one with the fewest edits, preferring the same first character, then the
+// first; or the only one that contains its words or is contained in it. It ignores case,
+// hyphens, underscores and spaces. It returns "" if more than a third of the name differs,
+// or if the name has over maxPathElement bytes.
 func Nearest(name string, known []string) (nearest string) {
 	if len(name) > maxPathElement {
 		return ""
@@ -44,11 +44,11 @@ func Nearest(name string, known []string) (nearest string) {
 	return nearest
 }
 
-// ofWords is the only known name that ends or begins with a name, in whole words, or has its
-// several words in their order; or that a name does so: "workspace_status" of "status",
-// "units" of "residential_units". "" if there is none, or several.
+// ofWords is the only known name that ends or begins with a name, in whole words, or has
+// its several words in their order; or the other way round: "workspace_status" for
+// "status", "units" for "residential_units". "" if there is none, or several.
 func ofWords(name string, known []string) (found string) {
-	const fewest = 4 // letters: shorter words are in too many
+	const fewest = 4 // letters: shorter words occur in too many names
 	words := func(text string) []string { return strings.Split(spaced.Replace(strings.ToLower(text)), "_") }
 	for _, k := range known {
 		if strings.HasPrefix(k, "without_") {
@@ -83,7 +83,7 @@ func within(short, long []string) bool {
 
 var spaced = strings.NewReplacer("-", "_", " ", "_")
 
-// Synonym reports whether other APIs call a name so.
+// Synonym reports whether other APIs use another name for the same.
 func Synonym(given, name string) bool { return slices.Contains(synonyms[unmarked(given)], name) }
 
 func synonym(plain string, known []string) string {

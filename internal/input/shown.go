@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxShown is how much of the input a message repeats at most, in characters.
+// maxShown is the maximum length of input that a message repeats, in characters.
 const maxShown = 100
 
-// JSON is a value as it was sent, without spaces, for a message that shows what would be
-// right; "" if it is absent or too long for one.
+// JSON is a value as sent, without spaces, for a message that shows what would be right; ""
+// if it is absent or too long.
 func (v Value) JSON() string {
 	var b strings.Builder
 	if v.Kind == Absent || !v.write(&b) || utf8.RuneCountInString(b.String()) > maxShown {
@@ -60,7 +60,8 @@ func (v Value) write(b *strings.Builder) (ok bool) {
 	return true
 }
 
-// Quoted is a text as JSON; of a very long one the beginning, which is too long to be shown.
+// Quoted is a text as JSON; of a very long one only the beginning, which is too long to be
+// shown.
 func Quoted(text string) string {
 	if len(text) > 8*maxShown {
 		text = strings.ToValidUTF8(text[:8*maxShown], "")
@@ -74,8 +75,8 @@ func Quoted(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Wrapped puts the text of a value between two others, as a suggestion; "" if the value
-// has none.
+// Wrapped puts the text of a value between two others, as a suggestion; "" if the value has
+// none.
 func Wrapped(before string, v Value, after string) string {
 	if text := v.JSON(); text != "" {
 		return before + text + after

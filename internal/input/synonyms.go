@@ -1,7 +1,7 @@
 package input
 
-// synonyms are what other APIs call the same, without marks and in lower case; the first
-// that is known is meant.
+// synonyms are names that other APIs use for the same, without marks and in lower case; the
+// first known one is meant.
 var synonyms = map[string][]string{
 	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query", "search_records"}, "term": {"query"},
 	"keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix", "search"},

@@ -13,7 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// syntaxReason says what is wrong with a text that is not JSON: what stands where, and
+// syntaxReason says what is wrong with a text that is not JSON: what is found where, and
 // what would be right.
 func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
@@ -32,9 +32,9 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	}
 	if rest := bytes.TrimLeft(data[at:], ", \t\r\n"); at < int64(len(data)) && data[at] == ',' && len(rest) > 0 &&
 		(rest[0] == '}' || rest[0] == ']') {
-		at = int64(len(data) - len(rest)) // the comma is the mistake, what follows it is seen
+		at = int64(len(data) - len(rest)) // the comma is the mistake, but the error is at the next token
 	}
-	// The error of a value, such as a text, can be at its begin or within it.
+	// The error of a value, such as a text, can be at its start or within it.
 	for at < int64(len(data)) && strings.IndexByte(" \t\r\n", data[at]) >= 0 {
 		at++
 	}
@@ -44,8 +44,8 @@ func syntaxReason(data []byte, d *jsontext.Decoder, err error) string {
 	return fmt.Sprintf("unexpected %s at %s: %s", shown(data[at:]), position(data, at), expected(data, at, s.Err))
 }
 
-// encodingOf says that bytes are compressed, or in another encoding than UTF-8; "" if they
-// do not begin so.
+// encodingOf says that bytes are compressed, or in another encoding than UTF-8; ""
+// otherwise.
 func encodingOf(data []byte) string {
 	switch {
 	case bytes.HasPrefix(data, []byte("\x1f\x8b")):
@@ -56,7 +56,7 @@ func encodingOf(data []byte) string {
 	return ""
 }
 
-// withinText reports whether a text of JSON ends within a string.
+// withinText reports whether JSON ends within a string.
 func withinText(data []byte) bool {
 	within := false
 	for i := 0; i < len(data); i++ {
@@ -78,7 +78,7 @@ func position(data []byte, at int64) string {
 	return fmt.Sprintf("line %d, column %d", line, column)
 }
 
-// shown is the word or the character that a text begins with, quoted.
+// shown is the word or the character at the beginning of a text, quoted.
 func shown(rest []byte) string {
 	const most = 20
 	n := 0
@@ -103,13 +103,13 @@ func first(text []byte) rune {
 	return r
 }
 
-// mended are words that other languages have for a value of JSON.
+// mended are words of other languages for JSON values.
 var mended = map[string]string{
 	"True": "true", "False": "false", "None": "null", "nil": "null", "undefined": "null", "NaN": "null",
 	"Infinity": "null", "-Infinity": "null", "TRUE": "true", "FALSE": "false", "NULL": "null",
 }
 
-// expected says what would be right at a place.
+// expected says what would be right at a position.
 func expected(data []byte, at int64, err error) string {
 	c, before := data[at], bytes.TrimRight(data[:at], " \t\r\n")
 	var last byte

@@ -1,5 +1,5 @@
-// Package mail sends e-mails of plain text by SMTP, one at a time. When, to whom, and what
-// again after a failure is decided by the jobs that send them (service/delivery).
+// Package mail sends e-mails of plain text by SMTP, one at a time. The jobs that send them
+// decide when, to whom, and about retries (service/delivery).
 package mail
 
 import (

@@ -33,15 +33,14 @@ func NewPost(c Config) (*Post, error) {
 	return &Post{server, from}, err
 }
 
-// Send sends an e-mail of plain text to one address. messageID is the same in each
-// attempt, so that a mailbox can recognize doubles. final says that the server refuses
-// this e-mail for good.
+// Send sends an e-mail of plain text to one address. messageID is the same in each attempt,
+// so that a mailbox can recognize duplicates. final means that the server refuses this
+// e-mail permanently.
 func (p *Post) Send(ctx context.Context, messageID, to, subject, text string) (refused bool, err error) {
 	return p.SendList(ctx, messageID, to, subject, text, "")
 }
 
-// SendList is Send with an address to which a request ends such e-mails (RFC 8058), ""
-// for none.
+// SendList is Send with an unsubscribe address (RFC 8058), "" for none.
 func (p *Post) SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (refused bool, err error) {
 	err = p.server.send(ctx, p.message(messageID, to, subject, text, unsubscribe))
 	return err != nil && final(err), err

@@ -4,10 +4,10 @@ package release
 
 import "runtime/debug"
 
-// stamped is set by scripts/build: ATLAS_VERSION, or what git describe says.
+// stamped is set by scripts/build: ATLAS_VERSION, or the output of git describe.
 var stamped string
 
-// Unknown is the version of a build that nothing names.
+// Unknown is the version of a build without any version information.
 const Unknown = "unknown"
 
 // Version is the version of this binary: the one it was built with, else the VCS revision

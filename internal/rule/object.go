@@ -111,8 +111,8 @@ func (r Rule[T]) Member(s *input.Issues, from *input.Reader, name string, requir
 	return value
 }
 
-// Group is a member that may be left out, an object whose members are read into
-// the same T. instead shows what would be right in place of a value of another type; nil: nothing.
+// Group is a member that may be left out, an object whose members are read into the same T.
+// instead shows what would be right in place of a value of another type; nil: nothing.
 func Group[T any](name, description string, instead func(v input.Value) string, fields ...Field[T]) Field[T] {
 	described, read := object(fields)
 	return FieldFunc(schema.Optional(name, described.Described(description)), func(s *input.Issues, r *input.Reader, into *T) {

@@ -41,9 +41,9 @@ type form struct {
 	advice map[fault.IssueCode]string
 }
 
-// New is a rule that package rule has no constructor for. want names the value in
-// issues. read gets values of that kind only, Absent for any kind; it returns false
-// when there is no T to use.
+// New is a rule for which package rule has no constructor. want names the value in issues.
+// read gets only values of that kind, Absent for any kind; it returns false when there is
+// no T to use.
 func New[T any](
 	s *schema.Schema, kind input.Kind, want string, read func(s *input.Issues, v input.Value, path []string) (T, bool),
 ) Rule[T] {
@@ -67,7 +67,7 @@ func (r Rule[T]) read(s *input.Issues, v input.Value, path []string) (got T, ok 
 	return got, ok
 }
 
-// readNull reads the value of what can be left out.
+// readNull reads null for an optional value.
 func (r Rule[T]) readNull(s *input.Issues, v input.Value, path []string) (T, bool) {
 	before := len(*s)
 	got, ok := r.read(s, v, path)
@@ -75,7 +75,7 @@ func (r Rule[T]) readNull(s *input.Issues, v input.Value, path []string) (T, boo
 	return got, ok
 }
 
-// adviseNull ends the issues at a null since before.
+// adviseNull adds advice to the issues since before, if they are about a null.
 func adviseNull(s *input.Issues, before int, v input.Value, path []string) {
 	if v.Kind != input.Null {
 		return
@@ -208,15 +208,15 @@ func onlyText(v input.Value) string {
 	return ""
 }
 
-// Verbatim takes 1 to most characters as they were sent, including surrounding
-// white space; white space alone counts as empty.
+// Verbatim takes 1 to most characters as sent, including surrounding white space; white
+// space alone counts as empty.
 func Verbatim(most int) Rule[string] {
 	return New(schema.Text(most), input.String, "a string", func(s *input.Issues, v input.Value, path []string) (string, bool) {
 		return s.Verbatim(v, input.Text{Min: 1, Max: most}, path...)
 	})
 }
 
-// Exact takes any text as it was sent.
+// Exact takes any text as sent.
 func Exact() Rule[string] {
 	return New(schema.Free(0), input.String, "a string", func(_ *input.Issues, v input.Value, _ []string) (string, bool) {
 		return v.Text, true
@@ -269,11 +269,10 @@ func Boolean() Rule[bool] {
 	})
 }
 
-// decoration is what people write around and within numbers.
+// decoration are characters that people write around and within numbers.
 var decoration = strings.NewReplacer("$", "", "€", "", "£", "", ",", "", "_", "", " ", "")
 
-// Unquoted shows the number that a text has in place of the text, for Instead: 1000 of
-// "1000" and of "$1,000".
+// Unquoted shows the number in a text, for Instead: 1000 for "1000" and "$1,000".
 func Unquoted(v input.Value) string {
 	text := decoration.Replace(v.Text)
 	if _, err := strconv.ParseFloat(text, 64); v.Kind != input.String || err != nil || strings.Trim(text, "0123456789.-") != "" {
@@ -329,7 +328,7 @@ func Array[T any](want string, each Rule[T], fewest, most int) Rule[[]T] {
 	})
 }
 
-// asElement is an array of what would be right in place of a value.
+// asElement is the suggestion for a value as an array.
 func (f form) asElement(v input.Value) string {
 	if text := f.Suggestion(v); text != "" {
 		return "[" + text + "]"
@@ -350,8 +349,8 @@ func OneOrMore[T any](each Rule[T], most int) Rule[[]T] {
 	})
 }
 
-// ByKey takes an object of at most most members under keys of the client's own,
-// which want names in issues.
+// ByKey takes an object of at most most members under keys that the client chooses, which
+// want names in issues.
 func ByKey[T any](want string, key Rule[string], each Rule[T], most int) Rule[map[string]T] {
 	described := schema.ByKey(each.Schema)
 	described.PropertyNames, described.MaxProperties = key.Schema, most

@@ -1,6 +1,5 @@
-// Package scan finds values in JSON that is known to be valid: what Elasticsearch
-// answers and the records in it. It takes a tenth of the time of a parser that
-// validates.
+// Package scan finds values in JSON that is known to be valid: answers of Elasticsearch and
+// the records in them. It takes a tenth of the time of a validating parser.
 package scan
 
 import (
@@ -76,7 +75,7 @@ func (s *Scanner) Elements(each func()) {
 	}
 }
 
-// Member moves to the next member of the object that the scanner was made for, and
+// Member moves to the next member of the object that the scanner was created for, and
 // returns its name. Its value must then be read. ok is false after the last one.
 func (s *Scanner) Member() (name []byte, ok bool) {
 	if !s.next('{', '}') {
@@ -105,7 +104,7 @@ func Pick(object []byte, names []string, f func(i int, value jsontext.Value)) er
 	return nil
 }
 
-// Next moves to the next element of the array that the scanner was made for, and reports
+// Next moves to the next element of the array that the scanner was created for, and reports
 // whether there is one, which must then be read.
 func (s *Scanner) Next() bool { return s.next('[', ']') }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Map is a JSON object whose members keep their order.
+// Map is a JSON object that preserves the order of its members.
 type Map[T any] []Member[T]
 
 // Member is one name and value of a Map.
@@ -60,7 +60,7 @@ func (s *Schema) Holder(member string) string {
 	return ""
 }
 
-// Omits reports whether objects may leave a member out that they may have and that is never
+// Omits reports whether objects may omit a member that exists in the schema and is never
 // null.
 func (s *Schema) Omits(member string) bool {
 	has, optional := false, false

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// AnyOfObjects is one of several objects that have members in common, which code
-// generators cannot tell apart. Its type has the members of all of them; that a value
-// is one of them is a rule for validators.
+// AnyOfObjects is one of several objects with common members, which code generators cannot
+// distinguish. Its type has the members of all of them; validators check that a value is
+// one of them.
 func AnyOfObjects(alternatives ...*Schema) *Schema {
 	all := alternatives[0]
 	for _, s := range alternatives[1:] {

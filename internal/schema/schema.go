@@ -41,7 +41,7 @@ type Schema struct {
 
 	OneOf []*Schema `json:"oneOf,omitzero"`
 	AnyOf []*Schema `json:"anyOf,omitzero"`
-	// Discriminator tells the alternatives of OneOf apart.
+	// Discriminator distinguishes the alternatives of OneOf.
 	Discriminator *Discriminator `json:"discriminator,omitzero"`
 
 	// If, Then, Else and Not are for rules between members. Validators apply them
@@ -60,7 +60,7 @@ type Schema struct {
 	only string
 }
 
-// Discriminator is the member whose value tells which alternative an object is.
+// Discriminator is the member whose value identifies the alternative of an object.
 type Discriminator struct {
 	PropertyName string `json:"propertyName"`
 	// Mapping has the reference to the alternative of each value.
@@ -177,8 +177,8 @@ func OneOf[S ~string](texts ...S) *Schema {
 // Const is exactly one text.
 func Const[T ~string](value T) *Schema { return &Schema{Type: "string", Const: value} }
 
-// Only is a boolean that is always the same. It is no Const: of those openapi-generator makes
-// Java that does not compile.
+// Only is a boolean that is always the same. It is not a Const, for which openapi-generator
+// writes Java that does not compile.
 func Only(value bool) *Schema {
 	return Boolean().Described(fmt.Sprintf("Always `%t`.", value)).Example(value)
 }
@@ -222,16 +222,15 @@ func Requires(members ...string) *Schema {
 	return s
 }
 
-// And is the object that meets the rules of another one too, both for If, Then and
-// Else.
+// And is the object that also meets the rules of another one, both for If, Then and Else.
 func (s *Schema) And(o *Schema) *Schema {
 	c := *s
 	c.Properties, c.Required = slices.Concat(s.Properties, o.Properties), slices.Concat(s.Required, o.Required)
 	return &c
 }
 
-// Narrowed is the reference with further rules for the object, both of which
-// validators apply; code generators use the component.
+// Narrowed is the reference with further rules for the object. Validators apply both; code
+// generators use the component.
 func (s *Schema) Narrowed(rules *Schema) *Schema {
 	c := rules.Described(s.Description)
 	c.Ref, c.target = s.Ref, s.target
@@ -300,8 +299,7 @@ func (s *Schema) Either(members ...string) *Schema {
 // ByKey is an object of values of one kind under any key.
 func ByKey(values *Schema) *Schema { return &Schema{Type: "object", AdditionalProperties: values} }
 
-// Described is the schema with a description; a reference has it in addition to its
-// own.
+// Described is the schema with a description; a reference has it in addition to its own.
 func (s *Schema) Described(text string) *Schema {
 	c := *s
 	c.Description = text
@@ -322,7 +320,7 @@ func (s *Schema) Example(value any) *Schema {
 	return &c
 }
 
-// Formatted is the schema with another format; "": with none, but for its pattern.
+// Formatted is the schema with another format; with "" it has none, and keeps its pattern.
 func (s *Schema) Formatted(format string) *Schema {
 	c := *s
 	c.Format = format
@@ -336,9 +334,8 @@ func (s *Schema) Defaulting(value any) *Schema {
 	return &c
 }
 
-// Sample makes an example of a schema from the examples of its parts: every member
-// of an object that Then does not exclude, the first of alternatives, one element of
-// an array.
+// Sample makes an example of a schema from the examples of its parts: every member of an
+// object that Then does not exclude, the first of alternatives, one element of an array.
 func (s *Schema) Sample() any {
 	switch {
 	case s.target != nil:

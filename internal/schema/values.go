@@ -33,7 +33,7 @@ const (
 
 	aCursor = `^[A-Za-z0-9_-]+$`
 	slug    = `^[a-z0-9]+(-[a-z0-9]+)*$`
-	// aDomain is a domain, or an address on the web with one in it.
+	// aDomain is a domain, or a web address that contains one.
 	aDomain = `^[` + spaces + `]*([A-Za-z][A-Za-z0-9+.-]*://)?[A-Za-z0-9` + "\u00c0-\ud7ff" + `][^/?#@:%\x00]*(:[0-9]*)?([/?#][^:@\x00]*)?$`
 )
 
@@ -85,7 +85,7 @@ func String(example string) *Schema {
 // Always is a constant integer.
 func Always(n int) *Schema { return &Schema{Type: "integer", Const: n} }
 
-// Paragraph is a Line that may have line breaks and tabs in it.
+// Paragraph is a Line that may contain line breaks and tabs.
 func Paragraph(most int) *Schema {
 	const inner = `\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f`
 	return &Schema{Type: "string", MinLength: 1, MaxLength: most,
@@ -110,8 +110,8 @@ func Instant() *Schema {
 	return &Schema{Type: "string", Format: "date-time", Pattern: instant, Examples: []any{sampleTime}}
 }
 
-// Domain is a text from which the service can read a domain. It allows less than
-// the service does, but everything that people paste.
+// Domain is a text from which the service can read a domain. It allows less than the
+// service does, but everything that people paste.
 func Domain(most int) *Schema {
 	return &Schema{Type: "string", Pattern: aDomain, MinLength: 1, MaxLength: most}
 }

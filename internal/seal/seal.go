@@ -1,4 +1,4 @@
-// Package seal encrypts small values that this program reads again: AES-256-GCM under a
+// Package seal encrypts small values that this program decrypts later: AES-256-GCM under a
 // key derived from a secret.
 package seal
 
@@ -11,7 +11,7 @@ import (
 	"errors"
 )
 
-// Seal encrypts the JSON of v. purpose keeps what is sealed for one use from another.
+// Seal encrypts the JSON of v. Values sealed for one purpose cannot be opened for another.
 func Seal(secret []byte, purpose string, v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -24,10 +24,10 @@ func Seal(secret []byte, purpose string, v any) ([]byte, error) {
 	return box.Seal(nil, nil, text, nil), nil // #nosec G407 -- the box draws its own nonce
 }
 
-// errNotSealed is the error of Open for anything else than Seal returned.
+// errNotSealed is the error of Open for anything that Seal has not returned.
 var errNotSealed = errors.New("this was not sealed with the secret")
 
-// Open decrypts what Seal returned for the same secret and purpose into v.
+// Open decrypts the result of Seal for the same secret and purpose into v.
 func Open(secret []byte, purpose string, sealed []byte, v any) error {
 	box, err := boxOf(secret, purpose)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package shares bounds what is in use at once: by everybody, and by each owner. What does
-// not fit waits.
+// Package shares bounds what is in use at once: by everybody, and by each owner. Requests
+// that do not fit wait.
 package shares
 
 import (
@@ -23,14 +23,14 @@ type share struct {
 	calls int // that have units or wait for them
 }
 
-// Acquire waits for units of an owner, of which everybody has at most all, and each owner at
-// most each. The caller has them until it calls release. One that needs more than a bound
-// gets all of it. Errors: those of ctx, when it ends first.
+// Acquire waits for units of an owner. All owners together have at most all units, and each
+// owner at most each. The caller has the units until it calls release. A request for more
+// than a bound gets all of it. Errors: those of ctx, when it ends first.
 func (s *Shares) Acquire(ctx context.Context, owner string, units, each, all int) (release func(), err error) {
 	units = min(units, all)
 	own := s.enter(owner, each, all)
 	// The share comes first: an owner that needs more than its share waits for its own, and
-	// does not make others wait.
+	// does not block others.
 	weight := int64(min(units, each))
 	if err = own.free.Acquire(ctx, weight); err == nil {
 		if err = s.free.Acquire(ctx, int64(units)); err == nil {

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// NewLogger returns a logger that writes lines of JSON, or of text. In all lines it
-// masks what looks like an API key, a token, an e-mail address or the password in a
-// URL: code that logs avoids these, but errors of backends and mail servers may
-// contain them.
+// NewLogger returns a logger that writes lines of JSON, or of text. In all lines it masks
+// what looks like an API key, a token, an e-mail address or the password in a URL: code
+// that logs avoids these, but errors of backends and mail servers may contain them.
 func NewLogger(w io.Writer, level slog.Level, text bool) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr { return withoutSecrets(a) }}
 	if text {

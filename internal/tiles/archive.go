@@ -91,7 +91,7 @@ func (a *Archive) read() error {
 // Close closes the file.
 func (a *Archive) Close() error { return a.file.Close() }
 
-// Length is how many bytes the answer to a GET has, for limits: 0 where it is refused.
+// Length is the number of bytes in the answer to a GET, for limits: 0 if it is refused.
 func (a *Archive) Length(r *http.Request) int64 {
 	_, length, ok := a.ranged(r)
 	if !ok || r.Method == http.MethodHead {
@@ -100,8 +100,9 @@ func (a *Archive) Length(r *http.Request) int64 {
 	return length
 }
 
-// ranged is the one range that a request asks for, false if it asks for none, for several, for
-// too much or for what is not there. If-Range with another version asks for the whole file.
+// ranged is the one range that a request asks for; false if it asks for none, for several,
+// for too much or for bytes that do not exist. If-Range with another version means the
+// whole file.
 func (a *Archive) ranged(r *http.Request) (first, length int64, ok bool) {
 	header := r.Header.Values("Range")
 	if condition := r.Header.Get("If-Range"); len(header) != 1 || condition != "" && textproto.TrimString(condition) != a.tag {
@@ -141,12 +142,12 @@ func (a *Archive) ranged(r *http.Request) (first, length int64, ok bool) {
 	return first, length, length <= MaxRange
 }
 
-// Serve answers a GET or HEAD. A GET has one range of at most MaxRange bytes: nobody gets
-// the whole file by one request. What does not is 416.
+// Serve answers a GET or HEAD. A GET must have one range of at most MaxRange bytes, so that
+// no request gets the whole file. Others get 416.
 func (a *Archive) Serve(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if now, err := a.file.Stat(); err != nil || now.Size() != a.size || !now.ModTime().Equal(a.modified) {
-		// Readers would mix directories and tiles of two versions.
+		// Otherwise readers would mix directories and tiles of two versions.
 		http.Error(w, "the archive was changed in place; the operator must start the server again", http.StatusServiceUnavailable)
 		return
 	}
@@ -182,7 +183,7 @@ func (a *Archive) Serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(w, io.NewSectionReader(a.file, first, length)) // the client has gone
 }
 
-// lists reports whether a header of tags has one. weak: W/"x" is "x" too.
+// lists reports whether a header lists a tag. weak: W/"x" counts as "x" too.
 func lists(header, tag string, weak bool) bool {
 	for one := range strings.SplitSeq(header, ",") {
 		if one = textproto.TrimString(one); weak {

@@ -1,6 +1,6 @@
-// Package tiles has where the map of the Explorer gets streets from, if the operator gives
-// them (docs/deploy.md, "Streets on the map"): an origin of vector tiles, which browsers ask
-// and the service never does, or a PMTiles archive, which the service gives out in ranges. It
+// Package tiles has the source of streets for the Explorer's map, if the operator
+// configures one (docs/deploy.md, "Streets on the map"): an origin of vector tiles, from
+// which only browsers fetch, or a PMTiles archive, of which the service serves ranges. It
 // reads no tiles, and is not for what is drawn on the map.
 package tiles
 
@@ -27,7 +27,8 @@ type Source struct {
 	Attribution string
 }
 
-// Origin is that of the Template, which the policy of the page names; "" without one.
+// Origin is that of the Template, for the Content-Security-Policy of the page; "" without
+// one.
 func (s Source) Origin() string {
 	if s.Template == "" {
 		return ""
@@ -71,8 +72,8 @@ func checkAttribution(text string) error {
 // Content-Security-Policy or stands for several hosts.
 var host = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[0-9]{1,5})?$`)
 
-// checkTemplate checks an address of tiles. What it has before the path is part of a header
-// of the page.
+// checkTemplate checks a template of tile addresses. The part before the path goes into a
+// header of the page.
 func checkTemplate(template string) error {
 	u, err := url.Parse(template)
 	switch {

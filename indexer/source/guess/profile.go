@@ -242,7 +242,7 @@ func (c *column) isDate() bool {
 	return c.filled > 0 && c.share(c.clear+c.slashed+c.unix+c.serials) > 0.6
 }
 
-// hour is the hour of day, in UTC, of the instants of a column, -1 if they differ.
+// hour lists the hours of day, in UTC, of the instants of a column.
 func (c *column) hour() (hours []int) {
 	for h := range c.hours {
 		hours = append(hours, h)

@@ -21,9 +21,9 @@ import (
 	"atlas/internal/devstack"
 )
 
-// Main runs the tests of a package and exits with their result. It has to end
-// TestMain: the test program runs once more to own the shared stack, and Main
-// turns that run aside from the tests.
+// Main runs the tests of a package and exits with their result. TestMain must end with it:
+// the test program runs a second time to own the shared stack, and Main does not run the
+// tests in that process.
 func Main(m interface{ Run() int }) {
 	Prepare()
 	code := m.Run()
@@ -65,8 +65,8 @@ func Elasticsearch(t testing.TB) string {
 	return address(t, elasticsearchNames, func(a addresses) string { return a.Elasticsearch })
 }
 
-// Postgres returns the address of a database as a superuser. An address in the
-// environment has to be one too.
+// Postgres returns the address of a database as a superuser. An address in the environment
+// must be one too.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return address(t, postgresNames, func(a addresses) string { return a.Postgres })

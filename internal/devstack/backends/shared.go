@@ -33,8 +33,8 @@ import (
 const (
 	// ownerEnv makes a test program the owner of the folder it names.
 	ownerEnv = "ATLAS_TEST_STACK_OWNER"
-	// linger is how long an unused stack is kept: go test compiles and links
-	// between two packages.
+	// linger is how long an unused stack keeps running: go test compiles and links between
+	// two packages.
 	linger = 10 * time.Second
 )
 
@@ -85,8 +85,7 @@ func join(dir string) (addresses, error) {
 	}
 	defer starting.Close()
 
-	// An owner without an address file is still starting, for a process that
-	// was killed.
+	// An owner without an address file is still starting, for a process that was killed.
 	for owned(dir) {
 		if a, ok := readAddresses(dir); ok {
 			return a, nil
@@ -216,8 +215,8 @@ func readAddresses(dir string) (a addresses, ok bool) {
 	return a, err == nil && json.Unmarshal(b, &a) == nil
 }
 
-// waitUnused returns once no process has used the stack for a while, with
-// "users" locked, so that none comes to it any more.
+// waitUnused returns once no process has used the stack for a while, with "users" locked,
+// so that no new user can join.
 func waitUnused(dir string) (*os.File, error) {
 	var since time.Time
 	for ; ; time.Sleep(500 * time.Millisecond) {

@@ -65,7 +65,7 @@ func New(address string) (*Balancer, error) {
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			http.Error(w, fmt.Sprintf("%s: %v", r.URL.Host, err), http.StatusBadGateway)
 		},
-		ErrorLog: log.New(io.Discard, "", 0), // of answers that break off, which the client notices
+		ErrorLog: log.New(io.Discard, "", 0), // of interrupted answers, which the client notices
 	}}
 	go func() {
 		_ = b.front.Serve(listener) // until Close
@@ -83,7 +83,7 @@ func (b *Balancer) Close() error {
 	return err
 }
 
-// Set sets the servers, by their roots. Those that stay keep their state.
+// Set sets the servers, by their roots. Those that were already set keep their state.
 func (b *Balancer) Set(roots ...string) error {
 	b.lock.Lock()
 	defer b.lock.Unlock()
@@ -171,7 +171,7 @@ func (b *Balancer) pick() *url.URL {
 		}
 	}
 	if len(ready) == 0 {
-		// A backend of all of them may be down: they respond to what they can.
+		// A backend of all of them may be down: they still answer some requests.
 		ready = all
 	}
 	if len(ready) == 0 {

@@ -1,5 +1,5 @@
-// Package figures has the measurements of an experiment: figures with their bounds.
-// A figure out of its bounds fails the test. All figures go, one JSON line per
+// Package figures has the measurements of an experiment: figures with their bounds. A
+// figure out of its bounds fails the test. All figures are appended, one JSON line per
 // experiment, to the file from which scripts/experiments/run.sh makes a table.
 package figures
 
@@ -121,7 +121,7 @@ func (s *Sheet) take(f Figure) {
 	s.t.Logf("%s", f)
 }
 
-// rounded keeps thousandths.
+// rounded rounds to thousandths.
 func rounded(v float64) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 3, 64), 64)
 	if err != nil {

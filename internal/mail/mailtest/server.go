@@ -1,4 +1,4 @@
-// Package mailtest is a mail server for tests, which says what it sees.
+// Package mailtest is a mail server for tests, which reports what it receives.
 package mailtest
 
 import (
@@ -24,8 +24,8 @@ type Behaviour struct {
 	Password string
 }
 
-// Event is what a Server saw: "rcpt" is a recipient, "hang" an e-mail that gets no answer,
-// "email" one that was accepted.
+// Event is what a Server received: "rcpt" is a recipient, "hang" an e-mail that gets no
+// answer, "email" one that was accepted.
 type Event struct {
 	Kind     string
 	From, To string
