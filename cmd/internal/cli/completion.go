@@ -10,8 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// completionCmd is `atlas completion`. The scripts ask the program itself what completes
-// a line, so they never differ from its options.
+// completionCmd is `atlas completion`. The scripts call the program itself for completions,
+// so they never differ from its options.
 type completionCmd struct {
 	Shell string   `arg:"" enum:"bash,zsh,fish,words" help:"bash, zsh or fish."`
 	Words []string `arg:"" optional:"" passthrough:"" hidden:"" help:"With words: the arguments so far, after --. What completes the last one is printed."`
@@ -42,15 +42,15 @@ func (c *completionCmd) Run(k *kong.Kong, s *Streams) error {
 	return nil
 }
 
-// complete returns what completes the last word of a line. None may also mean that a file
-// is wanted: shells then complete files.
+// complete returns the completions of the last word of a line. None may also mean that a
+// file is expected: shells then complete file names.
 func complete(node *kong.Node, words []string) []string {
 	if len(words) == 0 {
 		words = []string{""}
 	}
 	last := words[len(words)-1]
 	positional, files := 0, false
-	var waiting *kong.Value // an option whose value comes next
+	var waiting *kong.Value // an option that needs a value
 	for _, word := range words[:len(words)-1] {
 		switch {
 		case word == "=": // bash splits --option=value

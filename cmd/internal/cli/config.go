@@ -19,7 +19,7 @@ type ConfigError []string
 
 func (e ConfigError) Error() string { return strings.Join(e, "\n") }
 
-// print prints each problem on a line, and where the options of the command are listed.
+// print prints each problem on a line, followed by a pointer to the options of the command.
 func (e ConfigError) print(to io.Writer, command string) {
 	if len(e) == 1 {
 		_, _ = fmt.Fprintf(to, "%s: %s\n", command, e[0])
@@ -58,8 +58,8 @@ func (p Problems) Err() error {
 	return ConfigError(p)
 }
 
-// URL checks that an option holds a URL of one of the schemes. The message
-// leaves the value out: it may hold a password.
+// URL checks that an option is a URL of one of the schemes. The message leaves the value
+// out: it may contain a password.
 func (p *Problems) URL(option, value string, schemes ...string) {
 	p.URLLike(option, value, exampleURLs[schemes[0]], schemes...)
 }
@@ -102,7 +102,7 @@ func (p *Problems) Duration(option string, d, lowest, highest time.Duration) {
 	}
 }
 
-// shortest formats a duration without the units of which it has none: 10m, not 10m0s.
+// shortest formats a duration without zero units: 10m, not 10m0s.
 func shortest(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {
@@ -122,6 +122,6 @@ type Log struct {
 // Logger writes to w.
 func (c Log) Logger(w io.Writer) *slog.Logger {
 	var level slog.Level
-	_ = level.UnmarshalText([]byte(c.LogLevel)) // the flag's enum: it parses
+	_ = level.UnmarshalText([]byte(c.LogLevel)) // the flag's enum guarantees that it parses
 	return telemetry.NewLogger(w, level, c.LogFormat == "text")
 }

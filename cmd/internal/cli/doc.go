@@ -1,4 +1,4 @@
-// Package cli is what the commands of atlas and atlas-dev share: parsing the
-// command line, exit statuses, options that several commands take, and how
-// results are printed. It holds no command.
+// Package cli is shared by the commands of atlas and atlas-dev: parsing the command line,
+// exit statuses, options that several commands take, and how results are printed. It has no
+// commands.
 package cli

@@ -11,7 +11,7 @@ import (
 	"atlas/mappings"
 )
 
-// Elastic holds how to reach Elasticsearch and the names of the indices.
+// Elastic has the connection options of Elasticsearch and the names of the indices.
 type Elastic struct {
 	ElasticsearchURL      []string `name:"elasticsearch-url" env:"ATLAS_ELASTICSEARCH_URL" sep:"," placeholder:"URL" help:"Addresses of Elasticsearch nodes, separated by commas: each is asked in turn, and one that does not answer is left out for a while."`
 	ElasticsearchUser     string   `name:"elasticsearch-user" env:"ATLAS_ELASTICSEARCH_USER" help:"User, where security is on."`
@@ -23,7 +23,7 @@ type Elastic struct {
 	IndexPrefix           string   `name:"index-prefix" env:"ATLAS_INDEX_PREFIX" default:"atlas-" help:"What the names of all indices and aliases begin with (default: atlas-)."`
 }
 
-// Check adds what is wrong with the options.
+// Check adds problems of the options.
 func (c Elastic) Check(f *Problems) {
 	if len(c.ElasticsearchURL) == 0 {
 		f.Add("--elasticsearch-url (ATLAS_ELASTICSEARCH_URL) is required, such as %s", exampleURLs["http"])

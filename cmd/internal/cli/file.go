@@ -25,7 +25,7 @@ import (
 //	    shards: 4
 type configFile string
 
-// BeforeResolve reads the file. What is wrong with it is added to faults.
+// BeforeResolve reads the file. It adds problems to faults.
 func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Problems) error {
 	path := string(k.FlagValue(trace.Flag).(configFile))
 	given := slices.ContainsFunc(k.Path, func(p *kong.Path) bool { return p.Flag == trace.Flag })
@@ -39,7 +39,7 @@ func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Probl
 	}
 	var file map[string]any
 	if err := yaml.Unmarshal(raw, &file); err != nil {
-		// Without the lines of the file, which may hold secrets.
+		// Without the lines of the file, which may contain secrets.
 		faults.Add("--config (ATLAS_CONFIG): %s is neither YAML nor JSON with options: %s", path, yaml.FormatError(err, false, false))
 		return nil
 	}
@@ -49,20 +49,20 @@ func (configFile) BeforeResolve(k *kong.Context, trace *kong.Path, faults *Probl
 	return nil
 }
 
-// takesNoSettings reports whether a command works whatever ATLAS_CONFIG names.
+// takesNoSettings reports whether a command works without the file of ATLAS_CONFIG.
 func takesNoSettings(n *kong.Node) bool {
 	return n != nil && n.Target.CanAddr() &&
 		slices.Contains([]reflect.Type{reflect.TypeFor[versionCmd](), reflect.TypeFor[completionCmd]()}, n.Target.Type())
 }
 
-// fileSettings are the options that a file has for the command.
+// fileSettings are the options of the command in a file.
 type fileSettings struct {
 	path   string
 	of     map[string]any
 	faults *Problems
 }
 
-// commandsOf are a command and the commands around it, without the program.
+// commandsOf are a command and its parent commands, without the program.
 func commandsOf(n *kong.Node) (all []*kong.Node) {
 	for ; n != nil && n.Parent != nil; n = n.Parent {
 		all = append(all, n)
@@ -70,8 +70,8 @@ func commandsOf(n *kong.Node) (all []*kong.Node) {
 	return all
 }
 
-// settingsOf are the variables of the options of a command and of those below it, by
-// the name of the option. A name without a variable is an option of a command alone.
+// settingsOf are the variables of the options of a command and of its subcommands, by the
+// name of the option. A name without a variable is an option of one command only.
 func settingsOf(n *kong.Node) map[string][]string {
 	known := map[string][]string{}
 	_ = kong.Visit(n, func(node kong.Visitable, next kong.Next) error {
@@ -84,7 +84,8 @@ func settingsOf(n *kong.Node) map[string][]string {
 	return known
 }
 
-// take takes the values of a node. Those nearer to the command win, so it goes downwards.
+// take takes the values of a node. Values of inner commands win, so it goes from the
+// outside in.
 func (s fileSettings) take(n *kong.Node, values map[string]any, known map[string][]string, selected []*kong.Node) {
 	for _, key := range slices.Sorted(maps.Keys(values)) {
 		if i := slices.IndexFunc(n.Children, func(c *kong.Node) bool { return c.Name == key }); i >= 0 {
@@ -128,7 +129,7 @@ func (s fileSettings) take(n *kong.Node, values map[string]any, known map[string
 		}
 		into := s
 		if !slices.Contains(selected, c) {
-			into.of = map[string]any{} // checked, and not for this command
+			into.of = map[string]any{} // checked, but not for this command
 		}
 		into.take(c, own, options, selected)
 	}
@@ -174,7 +175,7 @@ func (s fileSettings) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any,
 	case !f.IsSlice():
 		s.faults.Add("%s: %s takes one value, and not %d", s.path, f.Name, len(texts))
 		return nil, nil
-	case f.Tag.Sep == -1: // kong cannot part a text of several
+	case f.Tag.Sep == -1: // kong cannot split a text of several values
 		for i := range list {
 			list[i] = texts[i]
 		}

@@ -29,7 +29,7 @@ func (versionFlag) BeforeReset(k *kong.Kong, s *Streams) error {
 	return err
 }
 
-// IgnoreDefault makes the option work beside default commands.
+// IgnoreDefault allows the option beside default commands.
 func (versionFlag) IgnoreDefault() {}
 
 type versionCmd struct{ Output }
@@ -46,7 +46,7 @@ func (c *versionCmd) Run(k *kong.Kong, s *Streams) error {
 		"PROGRAM VERSION GO PLATFORM", [][]string{{k.Model.Name, release.Version(), runtime.Version(), platform}})
 }
 
-// helpCmd is in the lists of commands. Program.Run shows the help.
+// helpCmd lists help among the commands. Program.Run shows it.
 type helpCmd struct {
 	Command []string `arg:"" optional:"" help:"The command; without it, all are listed."`
 }

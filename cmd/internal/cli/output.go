@@ -13,7 +13,7 @@ type Output struct {
 	JSON   bool   `name:"json" help:"The same as --output json."`
 }
 
-// AfterApply makes JSON say the same as Output.
+// AfterApply sets JSON to match Output.
 func (o *Output) AfterApply() error {
 	if o.JSON {
 		if o.Output != "table" && o.Output != "json" { // table is the default
@@ -36,12 +36,13 @@ func (o Output) Print(out io.Writer, value any, heading string, rows [][]string)
 	return PrintTable(out, heading, rows)
 }
 
-// PrintCSV prints RFC 4180 CSV with a header, unless columns is nil. "-", which
-// stands for nothing in a table, is an empty cell. No spreadsheet runs a cell as a formula.
+// PrintCSV prints RFC 4180 CSV with a header, unless columns is nil. "-", which stands for
+// nothing in a table, is an empty cell. Cells are escaped so that spreadsheets do not run
+// them as formulas.
 func PrintCSV(out io.Writer, columns []string, rows [][]string) error {
 	w := csv.NewWriter(out)
 	if columns != nil {
-		_ = w.Write(columns) // Flush keeps the error
+		_ = w.Write(columns) // Flush returns the error
 	}
 	for _, row := range rows {
 		cells := make([]string, len(row))

@@ -19,12 +19,12 @@ import (
 )
 
 // parse parses the arguments, with environment and file, and checks the options of the
-// command. Its error is a ConfigError with all faults, those of the file included, which
+// command. Its error is a ConfigError with all faults, including those of the file, which
 // the option --config adds to file. exited reports whether an option such as --help has
 // done everything.
 //
-// kong ends at the first fault. So mappers record a value that does not parse and go on
-// with the default, and arguments that kong refuses are recorded and taken out.
+// kong ends at the first fault. So mappers record a value that does not parse and continue
+// with the default, and arguments that kong refuses are recorded and removed.
 func parse(parser *kong.Kong, args []string, file *Problems, exited func() bool) (*kong.Context, error) {
 	var refused Problems
 	args = slices.Clone(args)
@@ -66,8 +66,8 @@ func parse(parser *kong.Kong, args []string, file *Problems, exited func() bool)
 	}
 }
 
-// checked adds what the command finds in its options. A fault of an option that is known
-// already is not told again in other words.
+// checked adds the problems that the command finds in its options. It leaves out options
+// that already have a fault.
 func checked(k *kong.Context, found Problems) Problems {
 	command, ok := k.Selected().Target.Addr().Interface().(interface{ Check() error })
 	if !ok {
@@ -114,9 +114,9 @@ var (
 	extraArgument = regexp.MustCompile(`(?s)^unexpected argument (.*?)(?:, did you mean .*)?$`)
 )
 
-// withoutRefused returns the arguments without the one that kong refused, and what is
-// wrong with it. The arguments are nil if the rest cannot be judged. After another fault
-// an argument too many is perhaps the value of an unknown flag, so it is passed over.
+// withoutRefused returns the arguments without the one that kong refused, and what is wrong
+// with it. The arguments are nil if the rest cannot be parsed. After another fault a
+// surplus argument may be the value of an unknown flag, so it is ignored.
 func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, fault string) {
 	node := cmp.Or(k.Selected(), k.Model.Node)
 	text := k.Error.Error()
@@ -166,7 +166,7 @@ func withoutRefused(k *kong.Context, args []string, after bool) (rest []string, 
 	return nil, text
 }
 
-// takesValue reports whether an argument is an option whose value comes next.
+// takesValue reports whether an argument is an option whose value follows.
 func takesValue(arg string, node *kong.Node) bool {
 	for _, group := range node.AllFlags(true) {
 		for _, f := range group {
@@ -178,7 +178,7 @@ func takesValue(arg string, node *kong.Node) bool {
 	return false
 }
 
-// asOption says which option takes what an argument too many looks like; "" if none does.
+// asOption says which option the value of a surplus argument fits; "" if none.
 func asOption(arg string, node *kong.Node) string {
 	has := func(option string) bool { return slices.Contains(flagNames(node), option) }
 	switch {
@@ -194,8 +194,7 @@ func asOption(arg string, node *kong.Node) string {
 	return ""
 }
 
-// instead says what does what an option of other commands or programs does; "" if nothing is
-// known to.
+// instead says what replaces an option of other commands or programs; "" if nothing does.
 func instead(name string, node *kong.Node) string {
 	has := func(option string) bool { return slices.Contains(flagNames(node), option) }
 	switch name {
@@ -211,7 +210,7 @@ func instead(name string, node *kong.Node) string {
 	return ""
 }
 
-// nearestOption asks for the option that a name was probably meant to be; "" if none is near.
+// nearestOption suggests the option that was probably meant by a name; "" if none is near.
 func nearestOption(name string, node *kong.Node) string {
 	known := flagNames(node)
 	for i := range known {
@@ -224,7 +223,7 @@ func nearestOption(name string, node *kong.Node) string {
 	return fmt.Sprintf("; did you mean %q?", "--"+near)
 }
 
-// clip shortens what may be long, or a secret in the wrong place.
+// clip shortens a text that may be long, or a secret in the wrong place.
 func clip(text string) string {
 	if runes := []rune(text); len(runes) > 40 {
 		return string(runes[:39]) + "…"
@@ -241,7 +240,7 @@ func flagNames(node *kong.Node) (all []string) {
 	return all
 }
 
-// missing are the required options and arguments that nothing gives.
+// missing are the required options and arguments without a value.
 func missing(k *kong.Context) (found Problems) {
 	for _, path := range k.Path {
 		for _, f := range path.Flags {
@@ -258,7 +257,7 @@ func missing(k *kong.Context) (found Problems) {
 	return found
 }
 
-// option is how messages call an option or argument.
+// option is the name of an option or argument in messages.
 func option(v *kong.Value) string {
 	switch {
 	case v.Flag == nil:
@@ -337,7 +336,7 @@ func (r *recorder) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	token := ctx.Scan.Peek()
 	err := r.Mapper.Decode(ctx, target)
 	if err == nil {
-		// The value stays, so that the command does not find it missing.
+		// The value remains, so that the command does not report it as missing.
 		if fault := within(ctx.Value, target); fault != "" && !overridden {
 			r.values.faults[ctx.Value], r.values.argument = fault, token.String()
 		}
@@ -386,7 +385,7 @@ func within(v *kong.Value, target reflect.Value) string {
 }
 
 // describe says what is wrong with a value, and what a right one looks like. It shows the
-// value where it cannot be a secret.
+// value unless it may be a secret.
 func describe(v *kong.Value, token kong.Token, err error) string {
 	if !token.IsValue() {
 		return "needs a value" + example(v)
@@ -411,7 +410,7 @@ func describe(v *kong.Value, token kong.Token, err error) string {
 		return err.Error() + "; atlas workspace list shows the ids"
 	case kind == reflect.TypeFor[workspace.UserID]():
 		return err.Error() + "; atlas member list shows the ids"
-	case kind.PkgPath() != "": // a type of its own says what is wrong
+	case kind.PkgPath() != "": // a custom type describes its own problem
 		return err.Error()
 	case kind.Kind() == reflect.Bool:
 		return fmt.Sprintf("%q is neither true nor false", text)

@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// ProgressInterval is how often a command reports its progress where the error
-// stream is not a terminal.
+// ProgressInterval is how often a command reports its progress if the error stream is not a
+// terminal.
 const ProgressInterval = 5 * time.Second
 
 // Explain formats a fault for the terminal: each issue on a line, and for an

@@ -42,7 +42,7 @@ const (
 	InterruptedStatus = 130
 )
 
-// statuses is below the help of the program.
+// statuses is shown below the help of the program.
 const statuses = `Each option can be given as a flag, as the environment variable in its help, or in a file (--config); the first of these wins, and defaults come last.
 
 Status: 0 done, 1 failed, 2 arguments or configuration make no sense, 130 interrupted. Commands with other statuses say so in their help.`
@@ -58,10 +58,9 @@ func Main(run func(ctx context.Context, args []string, stdout, stderr io.Writer)
 	os.Exit(code)
 }
 
-// Run parses the arguments, runs the command and returns the exit status: 0 for
-// success, 1 for a failure, 2 for invalid arguments or configuration, 130 after
-// SIGINT, or the status of the command's ExitError. All faults of arguments and
-// configuration are told at once.
+// Run parses the arguments, runs the command and returns the exit status: 0 for success, 1
+// for a failure, 2 for invalid arguments or configuration, 130 after SIGINT, or the status
+// of the command's ExitError. It reports all faults of arguments and configuration at once.
 func (p Program) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	exited, file := -1, &Problems{}
 	parser, err := kong.New(p.Commands,

@@ -7,13 +7,13 @@ import (
 	"atlas/indexer/erasure"
 )
 
-// Suppression holds the keys of the list of suppressions.
+// Suppression has the keys of the list of suppressions.
 type Suppression struct {
 	SuppressionKey     string `name:"suppression-key" env:"ATLAS_SUPPRESSION_KEY" placeholder:"NUMBER:KEY" help:"Keys of the list of suppressions, separated by commas: the one with the highest number makes new digests. Required once the list has something."`
 	SuppressionKeyFile string `name:"suppression-key-file" env:"ATLAS_SUPPRESSION_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with such keys."`
 }
 
-// SuppressionKeys reads the keys of the list of suppressions. None are no error.
+// SuppressionKeys reads the keys of the list of suppressions. No keys are not an error.
 func (c Suppression) SuppressionKeys() (erasure.Keys, error) {
 	text := c.SuppressionKey
 	if c.SuppressionKeyFile != "" {

@@ -11,13 +11,13 @@ import (
 	"atlas/internal/input"
 )
 
-// prefix is what the names of all variables begin with.
+// prefix is the prefix of all variables.
 const prefix = "ATLAS_"
 
-// unknownVariables are warnings about variables that no command knows: a setting that means
-// nothing is not noticed otherwise. Without all they are about names near to a known one;
-// others may be of scripts. Kubernetes gives each container some of a service that is
-// called atlas.
+// unknownVariables are warnings about variables that no command knows: a misspelt setting
+// would otherwise go unnoticed. Without all, only variables similar to a known one are
+// reported; others may be of scripts. Kubernetes sets variables in each container for a
+// service that is called atlas.
 func unknownVariables(environment []string, program *kong.Node, all bool) (warnings []string) {
 	var known []string
 	_ = kong.Visit(program, func(node kong.Visitable, next kong.Next) error {
@@ -41,7 +41,7 @@ func unknownVariables(environment []string, program *kong.Node, all bool) (warni
 	return warnings
 }
 
-// ofKubernetes reports whether Kubernetes makes such a variable, for a service whose name
+// ofKubernetes reports whether Kubernetes sets such a variable for a service whose name
 // begins with atlas.
 func ofKubernetes(rest string) bool {
 	for _, part := range []string{"_SERVICE_HOST_", "_SERVICE_PORT_", "_PORT_"} {
@@ -52,8 +52,8 @@ func ofKubernetes(rest string) bool {
 	return false
 }
 
-// nearestVariable is the known variable that one was probably meant to be: of several that
-// begin with its name the shortest. "" if there is none.
+// nearestVariable is the known variable that was probably meant: of several with the name
+// as a prefix the shortest. "" if there is none.
 func nearestVariable(rest string, known []string) (meant string) {
 	names := make([]string, len(known))
 	for i, k := range known {

@@ -136,8 +136,8 @@ func (c *deltaConfig) apply(ctx context.Context, s *cli.Streams, o delta.Options
 	return report, deltaError(err, report)
 }
 
-// deltaSearchTimeout bounds a search for related records. It exceeds that of
-// users' searches: no user waits for the answer.
+// deltaSearchTimeout bounds a search for related records. It exceeds that of users'
+// searches: no user waits for the answer.
 const deltaSearchTimeout = time.Minute
 
 // workDir is the given folder or, by default, one per Elasticsearch and index
@@ -153,7 +153,7 @@ func (c *deltaConfig) workDir() (string, error) {
 	return filepath.Join(cache, "atlas", "delta", c.installation()), nil
 }
 
-// deltaError adds to an error what state the delta is in.
+// deltaError adds the state of the delta to an error.
 func deltaError(err error, report delta.Report) error {
 	if err == nil {
 		return nil

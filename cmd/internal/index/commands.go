@@ -1,5 +1,5 @@
-// Package index is the commands that make, load and look after the global
-// dataset: `atlas index …` and `atlas generate`.
+// Package index has the commands that create, load and maintain the global dataset: `atlas
+// index …` and `atlas generate`.
 package index
 
 // Commands is `atlas index`.

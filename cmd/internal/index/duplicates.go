@@ -36,7 +36,7 @@ Status: 0 compared, whether or not there are any, 1 not compared, 2 arguments or
 func (c *Duplicates) Check() error {
 	var f cli.Problems
 	c.Elastic.Check(&f)
-	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // NaN is neither
+	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // false for NaN
 		f.Add("--min-confidence must be 0 to 1, not %v", c.MinConfidence)
 	}
 	if c.Limit < 0 {
@@ -89,7 +89,7 @@ func (c *Duplicates) Run(ctx context.Context, s *cli.Streams) error {
 	return err
 }
 
-// why is what a record has in common with the others of its group that it is linked to.
+// why is what a record has in common with the records of its group that it is linked to.
 func why(g duplicates.Group, id string) string {
 	var all []string
 	for _, l := range g.Links {

@@ -59,7 +59,7 @@ type meter struct {
 	last  time.Time
 }
 
-// newMeter shows how much of a total is done; of an unknown one, 0, how much is.
+// newMeter shows the done part of a total; if the total is unknown (0), only the amount.
 func newMeter(to io.Writer, unit string, total int64, bytes bool) *meter {
 	m := &meter{to: to, unit: unit, total: total, last: time.Now()}
 	if cli.IsTerminal(to) {
@@ -70,7 +70,7 @@ func newMeter(to io.Writer, unit string, total int64, bytes bool) *meter {
 	return m
 }
 
-// set reports how much of the total is done.
+// set sets how much of the total is done.
 func (m *meter) set(done int64) {
 	if m.total > 0 {
 		done = min(done, m.total)

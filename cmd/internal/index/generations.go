@@ -22,8 +22,8 @@ import (
 	"atlas/workspace/projection"
 )
 
-// generationsConfig holds how a command reaches the generations, and the
-// Postgres state that the writers of global records share.
+// generationsConfig has the connection options of the generations, and of the Postgres
+// state that the writers of global records share.
 type generationsConfig struct {
 	cli.Elastic
 
@@ -59,8 +59,8 @@ func (c generationsConfig) with(ctx context.Context, work func(*postgres.System,
 	}))
 }
 
-// writer is the backends of a writer of global records. listener is notified of
-// changed records, feed tells clients of them. The caller closes the System.
+// writer has the backends of a writer of global records. listener is notified of changed
+// records, feed publishes them. The caller closes the System.
 type writer struct {
 	*postgres.System
 	elastic  *elastic.Client
@@ -96,8 +96,8 @@ func (c generationsConfig) writer(ctx context.Context) (writer, error) {
 	return w, nil
 }
 
-// suppressionDir is the given folder, or one per Elasticsearch and index prefix. What is in it
-// can be lost: Postgres says what is to be erased.
+// suppressionDir is the given folder, or one per Elasticsearch and index prefix. Its
+// content may be lost: the list of erasures is in Postgres.
 func (c generationsConfig) suppressionDir() string {
 	if c.SuppressionDir != "" {
 		return c.SuppressionDir
@@ -109,7 +109,7 @@ func (c generationsConfig) suppressionDir() string {
 	return filepath.Join(cache, "atlas", "suppress", c.installation())
 }
 
-// installation names an Elasticsearch and an index prefix in names of folders.
+// installation names an Elasticsearch and an index prefix in folder names.
 func (c generationsConfig) installation() string {
 	addresses := slices.Sorted(slices.Values(c.ElasticsearchURL))
 	sum := sha256.Sum256([]byte(strings.Join(append(addresses, c.IndexPrefix), "\n")))

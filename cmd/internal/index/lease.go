@@ -11,16 +11,15 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// waitConfig holds how long a command waits for another writer of global
-// records.
+// waitConfig says how long a command waits for another writer of global records.
 type waitConfig struct {
 	Wait time.Duration `default:"24h" help:"How long to wait while another load or delta is at work, 0s to 168h; 0s: not at all (default: 24h)."`
 }
 
 func (c waitConfig) Check(f *cli.Problems) { f.Duration("--wait", c.Wait, 0, 7*24*time.Hour) }
 
-// waitingLease waits while another process holds the lease. It prints the
-// holder once, and again when the holder changes.
+// waitingLease waits while another process holds the lease. It prints the holder, and each
+// new holder.
 type waitingLease struct {
 	generation.Lease
 	wait, every time.Duration
@@ -36,7 +35,7 @@ func (l waitingLease) WithLease(ctx context.Context, name, who string, ttl time.
 	return l.waiting(ctx, func() error { return l.Lease.WithLease(ctx, name, who, ttl, work) })
 }
 
-// WithNamedLease lets a load take the lease over from its own killed process.
+// WithNamedLease lets a load take over the lease of its own killed process.
 func (l waitingLease) WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error {
 	named, ok := l.Lease.(interface {
 		WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error

@@ -25,7 +25,7 @@ type loadMetrics struct {
 
 func (m *loadMetrics) take(p indexer.Progress) { m.now.Store(&p) }
 
-// loadMetric is one metric and how it is read.
+// loadMetric is one metric and the function that reads it.
 type loadMetric struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

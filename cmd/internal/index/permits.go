@@ -42,7 +42,7 @@ func (Permits) Help() string {
 Status: 0 written (rows may have been left out: see the report), 1 not written, 2 arguments make no sense, 3 written, but with --strict and something left out.`
 }
 
-// gcPercent lets the heap grow by so much between two collections; memoryLimit bounds it.
+// gcPercent is the GOGC of the conversion; memoryLimit bounds the heap.
 const gcPercent = 400
 
 // maxShown limits the problems that are printed without --json.
@@ -77,7 +77,7 @@ func inputs(paths []string) (all []permits.Input, size int64, err error) {
 	return all, size, nil
 }
 
-// described is the description that --source names, or that fits the first file.
+// described is the description that --source names, or the one that fits the first file.
 func described(name string, from []permits.Input) (*source.Description, error) {
 	if name != "" {
 		return source.Open(name)
@@ -89,7 +89,7 @@ func described(name string, from []permits.Input) (*source.Description, error) {
 // it fail.
 func (c *Permits) Run(ctx context.Context, s *cli.Streams) error {
 	limitMemory()
-	debug.SetGCPercent(gcPercent) // little is live: collecting it often takes a third of the time
+	debug.SetGCPercent(gcPercent) // little memory is live: frequent collections would take a third of the time
 	from, size, err := inputs(c.Files)
 	if err != nil {
 		return err
@@ -102,7 +102,7 @@ func (c *Permits) Run(ctx context.Context, s *cli.Streams) error {
 	if c.Compress == "none" {
 		compress = ndjson.Plain
 	}
-	asOf, _ := time.Parse(time.DateOnly, c.AsOf) // Check read it
+	asOf, _ := time.Parse(time.DateOnly, c.AsOf) // parsed by Check
 	m := newMeter(s.Err, "bytes", size, true)
 	defer m.clear()
 	options := permits.Options{
@@ -166,7 +166,7 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-// printLeftOut prints what of the rows was not used.
+// printLeftOut prints the unused rows and cells.
 func printLeftOut(to io.Writer, files []string, r *permits.Report) {
 	printRefusals(to, files, "left out", r.Refused, r.RefusedRows)
 	printRefusals(to, files, "taken as unknown", r.Unread, r.UnreadCells)

@@ -31,7 +31,7 @@ type personExport struct {
 	whom
 }
 
-// held is all that is held about somebody.
+// held is all data about a person.
 type held struct {
 	// Records are those of each generation.
 	Records []eraser.Record `json:"records"`
@@ -85,7 +85,7 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 				return err
 			}
 		}
-		// Before it is printed: nothing leaves the house without an event.
+		// This comes before printing: no export without an event in the audit log.
 		if err := w.PersonExported(ctx, c.Dataset, kind, len(of.Records)); err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
-// texts are the values that are searched for as texts.
+// texts are the values that are searched for in texts.
 func texts(v erasure.Values) (all []string) {
 	for _, value := range []string{v.ID, v.Email, v.Name, v.Phone} {
 		if value != "" {
@@ -118,7 +118,7 @@ func (suppressReport) Help() string {
 Status: 0 nothing is left, 1 it could not be searched, 2 arguments or configuration make no sense, 3 something is left.`
 }
 
-// remainder is a place that has a value still.
+// remainder is a place where a value still is.
 type remainder struct {
 	Store string `json:"store"`
 	Place string `json:"place"`
@@ -126,7 +126,7 @@ type remainder struct {
 	Why   string `json:"why"`
 }
 
-// Run searches and prints what is left.
+// Run searches and prints the remainders.
 func (c *suppressReport) Run(ctx context.Context, s *cli.Streams) error {
 	_, v, err := c.value()
 	if err != nil {

@@ -24,14 +24,14 @@ func (personLink) Help() string {
 	return `The letter goes to the e-mail address of the contact and nowhere else. A server that has --suppression-key, --smtp-url and --public-url sends it. The link erases this contact alone, works once, and ends after seven days; another one for the contact ends it. Nothing is erased before somebody presses the button of its page.`
 }
 
-// madeLink is what is printed of a link. It has no token: whoever has that can erase.
+// madeLink is the printed part of a link. It has no token: whoever has the token can erase.
 type madeLink struct {
 	ID      uuid.UUID `json:"id"`
 	Contact uuid.UUID `json:"contact_id"`
 	Expires time.Time `json:"expires_at"`
 }
 
-// Run makes a link, and queues its letter.
+// Run creates a link, and queues its letter.
 func (c *personLink) Run(ctx context.Context, s *cli.Streams) error {
 	if len([]rune(c.By)) > 200 {
 		return cli.ConfigError{"--by has at most 200 characters"}

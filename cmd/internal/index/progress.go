@@ -57,7 +57,7 @@ func (l *loadProgress) show(p indexer.Progress) {
 	}
 	if at := time.Now(); began || at.Sub(l.last) >= cli.ProgressInterval {
 		l.last = at
-		line, _ := json.Marshal(newProgressLine(p)) // it cannot fail: numbers and a string
+		line, _ := json.Marshal(newProgressLine(p)) // numbers and a string: it cannot fail
 		_, _ = fmt.Fprintf(l.to, "%s\n", line)
 	}
 }

@@ -22,7 +22,7 @@ func (SourceReport) Help() string {
 	return `It tells how good the data is: rows, unknown shares, dates out of order, costs out of range, places off the map, repeated numbers, values without a rule. It shows no cell of a column of persons.`
 }
 
-// Run measures the files and prints a page.
+// Run measures the files and prints the report as a page.
 func (c *SourceReport) Run(ctx context.Context, s *cli.Streams) error {
 	limitMemory()
 	from, size, err := inputs(c.Files)

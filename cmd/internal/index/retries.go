@@ -7,7 +7,7 @@ import (
 	"atlas/internal/elastic"
 )
 
-// retryConfig holds how long a command retries requests to Elasticsearch.
+// retryConfig says how long a command retries requests to Elasticsearch.
 type retryConfig struct {
 	RetryFor time.Duration `name:"retry-for" default:"5m" help:"How long an Elasticsearch that is away or busy is waited for, 1s to 24h (default: 5m)."`
 }

@@ -35,7 +35,7 @@ type listed struct {
 	Pull        bool   `json:"pull"`
 }
 
-// Run lists the descriptions that ship.
+// Run lists the shipped descriptions.
 func (c *Sources) Run(s *cli.Streams) error {
 	list := []listed{}
 	for _, d := range source.Shipped() {
@@ -96,7 +96,7 @@ func (c *SourceGuess) Run(s *cli.Streams) error {
 	defer func() { _ = file.Close() }()
 	o := guess.Options{Name: c.Name, Title: c.Title, Path: c.Path, Sheet: c.Sheet}
 	if c.Near != "" {
-		latitude, longitude, _ := source.ParsePoint(c.Near) // Check read it
+		latitude, longitude, _ := source.ParsePoint(c.Near) // parsed by Check
 		o.Near = &guess.Near{Latitude: latitude, Longitude: longitude}
 	}
 	text, err := guess.Describe(file, o)
@@ -155,7 +155,7 @@ func (c *SourceCheck) Check() error {
 	return f.Err()
 }
 
-// Run shows what the description makes of the files.
+// Run shows the result of the description on the files.
 func (c *SourceCheck) Run(ctx context.Context, s *cli.Streams) error {
 	d, err := source.Open(c.Source)
 	if err != nil {

@@ -36,9 +36,9 @@ type StatusReport struct {
 // unfinishedLoad is the state at the last checkpoint.
 type unfinishedLoad struct {
 	indexer.UnfinishedLoad
-	// Running: its process holds the lease and the lock of the folder. The
-	// lease of a killed process remains until it expires. A load that is not
-	// running can be resumed.
+	// Running means that its process holds the lease and the lock of the folder. The lease
+	// of a killed process remains until it expires. A load that is not running can be
+	// resumed.
 	Running bool `json:"running"`
 }
 

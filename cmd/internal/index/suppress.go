@@ -36,7 +36,7 @@ type Suppress struct {
 	Import suppressImport `cmd:"" help:"Add an exported list, and erase what it has: after a backup was restored, before servers start."`
 }
 
-// whom are the options that say who is meant.
+// whom are the options that identify a person or record.
 type whom struct {
 	Dataset catalog.Dataset `default:"contacts" enum:"contacts,accounts,projects" help:"Dataset of the record: contacts, accounts or projects (default: contacts)."`
 	ID      string          `name:"id" placeholder:"ID" help:"Id of the record."`
@@ -46,7 +46,7 @@ type whom struct {
 	Firm    string          `placeholder:"NAME" help:"Name of the person's firm as the records have it."`
 }
 
-// value returns the one value that is given.
+// value returns the given value; there must be exactly one.
 func (w whom) value() (kind erasure.Kind, v erasure.Values, err error) {
 	given := 0
 	for _, one := range []struct {
@@ -119,7 +119,7 @@ func (c *suppressConfig) folders() []string {
 	return folders
 }
 
-// finish erases what the list has, and prints what became of it.
+// finish erases the records of the list, and prints the result.
 func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.Eraser, values map[uuid.UUID]erasure.Values) error {
 	e.Folders = c.folders()
 	outcome, err := e.Finish(ctx, values)
@@ -157,7 +157,7 @@ func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.E
 	return err
 }
 
-// who names who runs a command, unless it says.
+// who names the person who runs a command, unless given.
 func who(by string) string {
 	if by != "" {
 		return by
@@ -211,7 +211,7 @@ func (c *suppressAdd) Run(ctx context.Context, s *cli.Streams) error {
 	})
 }
 
-// show lists who is hit.
+// show lists the affected records.
 func (c *suppressAdd) show(s *cli.Streams, found eraser.Records) error {
 	if c.JSON {
 		if err := cli.PrintJSON(s.Out, map[string]any{"records": found}); err != nil {
@@ -352,7 +352,7 @@ type suppressImport struct {
 	File string `arg:"" type:"existingfile" help:"File that suppress export wrote."`
 }
 
-// Run adds the list and erases what it has.
+// Run adds the list and erases its records.
 func (c *suppressImport) Run(ctx context.Context, s *cli.Streams) error {
 	content, err := os.ReadFile(c.File)
 	if err != nil {

@@ -35,7 +35,7 @@ type auditExportCmd struct {
 	headed bool
 }
 
-// instant is a time, or a day: its begin in UTC.
+// instant is a time, or a day: its start in UTC.
 type instant struct{ time.Time }
 
 // UnmarshalText reads the time.
@@ -51,7 +51,7 @@ func (i *instant) UnmarshalText(text []byte) (err error) {
 // auditPage is how many changes are read at once.
 const auditPage = 1000
 
-// Run writes each change by itself, page by page, so memory does not grow with them.
+// Run writes the changes page by page, so memory does not grow with them.
 func (c *auditExportCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {

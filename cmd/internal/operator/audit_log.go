@@ -86,7 +86,7 @@ func numberOrDash(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// shownDetails are the details with the values that they stand for.
+// shownDetails are the details with their placeholders replaced by the values.
 func shownDetails(e auditlog.Event) (string, error) {
 	var details map[string]any
 	if err := json.Unmarshal(e.Details, &details); err != nil {
@@ -109,7 +109,7 @@ type auditVerifyCmd struct {
 	All      bool   `help:"Verify all chains instead of one."`
 }
 
-// Check refuses a digest without the chain that it is of.
+// Check refuses a digest without its chain.
 func (c *auditVerifyCmd) Check() error {
 	if c.All && (c.Since != "" || !c.Workspace.IsZero()) {
 		return errors.New("--all goes with neither --since nor --workspace")
@@ -117,7 +117,7 @@ func (c *auditVerifyCmd) Check() error {
 	return nil
 }
 
-// VerifyReport is what verifying a chain found, as --json prints it.
+// VerifyReport is the result of verifying a chain, as --json prints it.
 type VerifyReport struct {
 	Chain            string             `json:"chain"`
 	Events           int64              `json:"events"`
@@ -133,7 +133,7 @@ type VerifyReport struct {
 	NotProved        string             `json:"not_proved"`
 }
 
-// Run verifies and says what that proves. A problem is status 1.
+// Run verifies the chain and says what that proves. A problem is status 1.
 func (c *auditVerifyCmd) Run(ctx context.Context, s *cli.Streams) error {
 	var since *auditlog.Digest
 	if c.Since != "" {
@@ -246,7 +246,7 @@ type auditFailedCmd struct {
 	Limit int     `default:"1000" help:"How many rows, the latest (default: 1000)."`
 }
 
-// FailedSignIns are sign-ins that were refused in a minute, as --json prints them.
+// FailedSignIns are the sign-ins that were refused in a minute, as --json prints them.
 type FailedSignIns struct {
 	Minute  string `json:"minute"`
 	Reason  string `json:"reason"`
@@ -284,7 +284,7 @@ type auditEraseCmd struct {
 	Containing bool   `help:"Also values that contain it, such as names of keys and Views; it then has at least 3 characters."`
 }
 
-// Check refuses what many values contain.
+// Check refuses a value that many values contain.
 func (c *auditEraseCmd) Check() error {
 	if c.Containing && utf8.RuneCountInString(c.Value) < 3 {
 		return errors.New("with --containing a value has at least 3 characters")
@@ -292,7 +292,7 @@ func (c *auditEraseCmd) Check() error {
 	return nil
 }
 
-// Run erases a value from what events stand for.
+// Run erases a value from the details of events.
 func (c *auditEraseCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		n, err := system.EraseAuditValue(ctx, c.Value, c.Containing)

@@ -14,20 +14,20 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// database holds how the operator's commands reach Postgres and print.
+// database has the connection and output options of the operator's commands on Postgres.
 type database struct {
 	cli.Output
 
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" required:"" placeholder:"URL" help:"Postgres as the role atlas_system, for what crosses workspaces."`
 }
 
-// inWorkspace is the option of commands that change something in a workspace, which they
-// are told each time.
+// inWorkspace is the option of commands that change something in a workspace. It is
+// required each time.
 type inWorkspace struct {
 	Workspace workspace.ID `required:"" placeholder:"ID" help:"Workspace to act in."`
 }
 
-// ofWorkspace is the option of commands that read one.
+// ofWorkspace is the option of commands that read a workspace.
 type ofWorkspace struct {
 	Workspace workspace.ID `required:"" env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to read."`
 }
@@ -52,7 +52,7 @@ func withSystem(ctx context.Context, systemURL string, act func(*postgres.System
 }
 
 // wrongRole names the option that leads to a wrong role, as atlas serve does. Other errors
-// stay as they are.
+// are returned unchanged.
 func wrongRole(err error) error {
 	if role, ok := errors.AsType[*postgres.RoleError](err); ok {
 		return cli.ConfigError{"--postgres-system-url (ATLAS_POSTGRES_SYSTEM_URL): " + role.Error()}
@@ -73,7 +73,8 @@ func when(t *time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// account is who runs the command, for the audit log: the account of the machine, and its name.
+// account is who runs the command, for the audit log: the account and the name of the
+// machine.
 func account() string {
 	name := "unknown"
 	if u, err := user.Current(); err == nil {

@@ -1,3 +1,3 @@
-// Package operator is the commands of an operator that work on Postgres:
-// workspaces, members, keys, Skills, tokens, migrations and the projection.
+// Package operator has the commands of an operator on Postgres: workspaces, members, keys,
+// Skills, tokens, migrations and the projection.
 package operator

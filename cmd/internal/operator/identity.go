@@ -125,7 +125,7 @@ type providerDeleteCmd struct {
 	inWorkspace
 }
 
-// Run deletes the provider and prints what it was.
+// Run deletes the provider and prints it.
 func (c *providerDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		p, err := system.DeleteProvider(ctx, c.Workspace)
@@ -143,7 +143,7 @@ type ProviderReport struct {
 	Required  bool         `json:"required"`
 }
 
-// Run sets whether the provider is required. Servers follow within 5 s.
+// Run sets whether the provider is required. Servers apply it within 5 s.
 func (c *identityRequiredCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		p, err := system.SetRequired(ctx, c.Workspace, c.State == "on", time.Now())

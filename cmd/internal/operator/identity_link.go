@@ -39,7 +39,7 @@ func (c *identityLinkCmd) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	defer func() { _ = client.Close() }()
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
-		// Whom a link lets in is written first.
+		// The user of the link is logged first.
 		u, err := system.NoteSignInLink(ctx, c.Workspace, c.User)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func (c someJobs) filter() postgres.JobFilter {
 	return postgres.JobFilter{Kind: jobs.Kind(c.Kind), State: jobs.State(c.State), Workspace: c.Workspace, ID: c.ID}
 }
 
-// tellUnknown says that no job has the kind, and which kinds there are: a misspelt one
+// tellUnknown reports a kind that no job has, and lists the existing kinds: a misspelt one
 // selects nothing.
 func (c someJobs) tellUnknown(ctx context.Context, s *cli.Streams, system *postgres.System) error {
 	if c.Kind == "" {

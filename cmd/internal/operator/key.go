@@ -39,7 +39,7 @@ type keyCreateCmd struct {
 	RequestsPerSecond limit `placeholder:"N" help:"Requests of the key each second, on all servers together (default: no limit)."`
 }
 
-// network is one that a key may be used from. The zero value is "any".
+// network is one from which a key may be used. The zero value is "any".
 type network netip.Prefix
 
 // UnmarshalText reads a network, an address, or "any".
@@ -67,10 +67,10 @@ func prefixes(all []network) ([]netip.Prefix, error) {
 	return list, nil
 }
 
-// expiry is the life of a key; 0 is no end.
+// expiry is the lifetime of a key; 0 is unlimited.
 type expiry time.Duration
 
-// UnmarshalText reads a duration, also one in days, or "never".
+// UnmarshalText reads a duration, including days, or "never".
 func (e *expiry) UnmarshalText(text []byte) error {
 	written := string(text)
 	if written == "never" {
@@ -89,13 +89,13 @@ func (e *expiry) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// maxLife is the longest life of a key that has an end.
+// maxLife is the maximum lifetime of a key that expires.
 const maxLife = 100 * 365 * 24 * time.Hour
 
-// allScopes is every scope, for who asks for it.
+// allScopes stands for every scope.
 const allScopes workspace.Scope = "all"
 
-// scopes returns the scopes that were asked for.
+// scopes returns the requested scopes.
 func (c *keyCreateCmd) scopes() []workspace.Scope {
 	if slices.Contains(c.Scope, allScopes) {
 		return workspace.AllScopes()
@@ -241,7 +241,7 @@ type keyUpdateCmd struct {
 	Network           []network   `placeholder:"CIDR" help:"Network or address that the key may be used from, instead of those before; may be repeated; any: no limit."`
 }
 
-// Check refuses a change of nothing.
+// Check refuses an update without changes.
 func (c *keyUpdateCmd) Check() error {
 	if c.DailyCredits == nil && c.RequestsPerSecond == nil && c.Network == nil {
 		return errors.New("say what to change: --daily-credits, --requests-per-second or --network")
@@ -324,8 +324,8 @@ type KeyReport struct {
 	LastUsedAt *time.Time `json:"last_used_at"`
 	CreatedAt  time.Time  `json:"created_at"`
 
-	// Start is how the text of the key begins. Networks are those that it may be used from,
-	// LastNetwork is where it was used from last, null if that is not known.
+	// Start is the beginning of the key's text. Networks are those from which it may be
+	// used, LastNetwork is the last one used, null if that is not known.
 	Start       string         `json:"start"`
 	Networks    []netip.Prefix `json:"networks"`
 	LastNetwork *netip.Prefix  `json:"last_network"`
@@ -336,7 +336,7 @@ type KeyReport struct {
 	Home         *workspace.ID     `json:"home"`
 	CreatedBy    *workspace.UserID `json:"created_by"`
 	CreatedByKey *workspace.KeyID  `json:"created_by_key"`
-	// OldSecretUntil is until when the secret before the last rotation is good too.
+	// OldSecretUntil is until when the secret before the last rotation is valid too.
 	OldSecretUntil *time.Time `json:"old_secret_until"`
 }
 

@@ -15,8 +15,8 @@ type mergedOverlaysCmd struct {
 	Limit int          `default:"1000" help:"How many, the latest first (default: 1000)."`
 }
 
-// Run lists the overlays of records that became others of which the workspace had an
-// overlay too.
+// Run lists the overlays of merged records whose target has an overlay of the workspace
+// too.
 func (c *mergedOverlaysCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		all, err := system.MergedOverlays(ctx, c.ID, c.Limit)

@@ -34,15 +34,15 @@ func (c *Migrate) Run(ctx context.Context, s *cli.Streams) error {
 	return wrongRole(err)
 }
 
-// prepare creates the roles and the database of the system role's address.
+// prepare creates the roles and the database in the system role's address.
 func (c *Migrate) prepare(ctx context.Context) error {
 	admin, err := pgx.ParseConfig(c.PostgresAdminURL)
 	if err != nil {
 		return fmt.Errorf("--postgres-admin-url (ATLAS_POSTGRES_ADMIN_URL): %w", err) // the error omits the password
 	}
 	if admin.Password != "" {
-		// Such a server would require passwords of the roles, which this
-		// command does not know.
+		// Such a server would require passwords of the roles, which this command does not
+		// know.
 		return errors.New("--postgres-admin-url (ATLAS_POSTGRES_ADMIN_URL) is for servers that ask for no password: make the roles and the database by hand")
 	}
 	system, err := pgx.ParseConfig(c.PostgresSystemURL)

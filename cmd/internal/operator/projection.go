@@ -107,8 +107,8 @@ type projectionRebuildCmd struct {
 	PostgresSystemURL string `name:"postgres-system-url" env:"ATLAS_POSTGRES_SYSTEM_URL" placeholder:"URL" help:"Postgres as the role atlas_system."`
 }
 
-// patient waits for a lease that another holder has: one that was killed has it for the
-// lease's time, and one that restores a lost index for about as long.
+// patient waits for a lease of another holder: a killed holder has it until it expires, and
+// a holder that restores a lost index for about as long.
 type patient struct{ *postgres.System }
 
 // WithLease implements projection.Generations.

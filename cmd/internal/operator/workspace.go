@@ -51,7 +51,7 @@ type workspaceSetCmd struct {
 	TimeZone *string `name:"time-zone" placeholder:"ZONE" help:"Time zone by whose clock daily and weekly e-mails are sent, such as America/Edmonton."`
 }
 
-// Check refuses a change of nothing.
+// Check refuses an update without changes.
 func (c *workspaceSetCmd) Check() error {
 	if c.Plan == nil && c.Ceiling == nil && c.Name == nil && c.TimeZone == nil {
 		return errors.New("say what to change: --plan, --ceiling, --name or --time-zone")

@@ -23,8 +23,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// closing is how long requests go on that a server admitted before it knew that the workspace is
-// closed.
+// closing is how long requests continue that a server admitted before it knew that the
+// workspace is closed.
 const closing = 6 * time.Second
 
 type workspaceDeleteCmd struct {
@@ -56,7 +56,7 @@ type deletion struct {
 	say    func(format string, args ...any)
 }
 
-// Run lists what is in the workspace, or deletes it.
+// Run lists the content of the workspace, or deletes it.
 func (c *workspaceDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
 	d := deletion{workspaceDeleteCmd: c, say: func(format string, args ...any) { _, _ = fmt.Fprintf(s.Err, format+"\n", args...) }}
 	if err := d.open(ctx); err != nil {
@@ -84,10 +84,10 @@ func (c *workspaceDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return nil
 }
 
-// deletionLease is how long another run waits for one that was killed, at most.
+// deletionLease is the maximum time that another run waits for a killed one.
 const deletionLease = 10 * time.Second
 
-// leftStatus is the status of a deletion that left what it should have deleted.
+// leftStatus is the status of a deletion that left data behind.
 const leftStatus = 3
 
 func (d *deletion) open(ctx context.Context) (err error) {
@@ -127,12 +127,13 @@ type WorkspaceDeletion struct {
 	ID      workspace.ID `json:"id"`
 	Name    string       `json:"name,omitempty"`
 	Deleted bool         `json:"deleted"`
-	// Exported is the folder that everything was written to first.
+	// Exported is the folder to which everything was written first.
 	Exported string `json:"exported,omitempty"`
-	// Places are where something of the workspace is; of a deleted one: is still, and why.
+	// Places are where data of the workspace is; of a deleted one where it remains, and
+	// why.
 	Places []Place `json:"places"`
-	// Accounts are members who are in no other workspace, of a deleted one those whose account
-	// stays, because they made something elsewhere.
+	// Accounts are members who are in no other workspace; of a deleted one those whose
+	// account remains, because they made something elsewhere.
 	Accounts []workspace.UserID `json:"accounts"`
 	// Audit is the end of its audit log.
 	Audit *ChainEnd `json:"audit,omitempty"`
@@ -145,7 +146,7 @@ type ChainEnd struct {
 	Signed bool   `json:"signed"`
 }
 
-// Place has something of a workspace.
+// Place has data of a workspace.
 type Place struct {
 	Store      string `json:"store"`
 	Place      string `json:"place"`
@@ -168,7 +169,7 @@ func (d *deletion) run(ctx context.Context) (r WorkspaceDeletion, err error) {
 		}
 		return d.remains(ctx, r)
 	}
-	// Another run may be at work: what is there is read when it has ended.
+	// Another run may be in progress: the content is read when it has ended.
 	err = patient{d.system}.WithLease(ctx, "deletion of "+d.ID.String(), account(), deletionLease, func(ctx context.Context) error {
 		state, gone, err := d.look(ctx, &r)
 		switch {
@@ -192,7 +193,7 @@ func (d *deletion) run(ctx context.Context) (r WorkspaceDeletion, err error) {
 	return d.remains(ctx, r)
 }
 
-// look reads how far the deletion is, and whether the workspace's own row is gone.
+// look reads the progress of the deletion, and whether the workspace's own row is gone.
 func (d *deletion) look(ctx context.Context, r *WorkspaceDeletion) (state postgres.Deletion, gone bool, err error) {
 	if state, err = d.system.DeletionOf(ctx, d.ID); err != nil {
 		return state, false, err
@@ -204,12 +205,12 @@ func (d *deletion) look(ctx context.Context, r *WorkspaceDeletion) (state postgr
 	}
 	r.Name = w.Name
 	if !gone && !state.Ended.IsZero() {
-		state = postgres.Deletion{} // of another with this id
+		state = postgres.Deletion{} // of another deletion with this id
 	}
 	return state, gone, nil
 }
 
-// checkKey refuses to leave the end of a log unsigned where others are signed.
+// checkKey refuses to leave the end of a log unsigned if others are signed.
 func (d *deletion) checkKey(ctx context.Context) error {
 	if d.key != nil {
 		return nil
@@ -221,7 +222,7 @@ func (d *deletion) checkKey(ctx context.Context) error {
 	return err
 }
 
-// delete deletes in an order in which what was deleted tells what is left to do.
+// delete deletes in an order in which the remaining data shows what is left to do.
 func (d *deletion) delete(ctx context.Context, gone bool, r *WorkspaceDeletion) error {
 	if !gone {
 		if err := d.closeAndExport(ctx, r); err != nil {
@@ -256,7 +257,7 @@ func (d *deletion) delete(ctx context.Context, gone bool, r *WorkspaceDeletion) 
 	return d.system.EndDeletion(ctx, d.ID)
 }
 
-// closeAndExport ends all access, so that nothing changes anymore, and writes the export.
+// closeAndExport ends all access, so that nothing changes any more, and writes the export.
 func (d *deletion) closeAndExport(ctx context.Context, r *WorkspaceDeletion) error {
 	if d.Export != "" {
 		if err := d.checkFolder(); err != nil {
@@ -287,7 +288,7 @@ func (d *deletion) sign(h *auditlog.Head, _ auditlog.Checkpoint) {
 	}
 }
 
-// tell prints what the table has not.
+// tell prints what the table does not contain.
 func (d *deletion) tell(r WorkspaceDeletion) {
 	switch {
 	case !r.Deleted && r.Name == "":

@@ -24,7 +24,7 @@ import (
 // The export of a workspace: a file of lines of JSON for each table and for the records of each
 // dataset that it holds, and manifest.json, which lists them.
 
-// exportedFile is a file as the manifest has it.
+// exportedFile is a file in the manifest.
 type exportedFile struct {
 	File   string `json:"file"`
 	Lines  int64  `json:"lines"`
@@ -57,7 +57,7 @@ func (f *exportedFile) close() error {
 	return err
 }
 
-// checkFolder refuses a folder that has something already.
+// checkFolder refuses a folder that is not empty.
 func (d *deletion) checkFolder() error {
 	found, err := os.ReadDir(d.Export)
 	if err == nil && len(found) > 0 {
@@ -69,11 +69,11 @@ func (d *deletion) checkFolder() error {
 	return err
 }
 
-// export writes everything to a folder beside the one that is named, which then gets its name: a
-// folder of that name is whole.
+// export writes everything to a temporary folder, which is then renamed to the given name:
+// a folder of that name is complete.
 func (d *deletion) export(ctx context.Context, name string) error {
 	partial := d.Export + ".partial-" + d.ID.String()
-	if err := os.RemoveAll(partial); err != nil { // of a run that was killed
+	if err := os.RemoveAll(partial); err != nil { // left by a run that was killed
 		return err
 	}
 	if err := os.MkdirAll(partial, 0o700); err != nil {
@@ -140,8 +140,8 @@ func (d *deletion) export(ctx context.Context, name string) error {
 // recordsAtOnce is how many held records are read at once.
 const recordsAtOnce = 1000
 
-// eachRecord calls do for the records of a dataset that the workspace holds, as searches have
-// them. What it wrote of them is in the tables.
+// eachRecord calls do for the records of a dataset that the workspace holds, as in
+// searches. The overlays are in the tables.
 func (d *deletion) eachRecord(ctx context.Context, dataset catalog.Dataset, do func(record []byte) error) error {
 	index := d.Names().Held(string(dataset))
 	if err := d.es.Refresh(ctx, index); err != nil {

@@ -19,9 +19,9 @@ import (
 	"atlas/workspace"
 )
 
-// What is there of a workspace, in every store.
+// The data of a workspace in every store.
 
-// list says what is in a workspace that is there.
+// list reports the content of an existing workspace.
 func (d *deletion) list(ctx context.Context, r WorkspaceDeletion) (WorkspaceDeletion, error) {
 	rows, err := d.system.WorkspaceRows(ctx, d.ID)
 	for _, t := range rows {
@@ -49,7 +49,7 @@ func (d *deletion) list(ctx context.Context, r WorkspaceDeletion) (WorkspaceDele
 	return r, d.inRedis(ctx, &r, "deleted", false)
 }
 
-// remains searches everything for the id of a deleted workspace.
+// remains searches all stores for the id of a deleted workspace.
 func (d *deletion) remains(ctx context.Context, r WorkspaceDeletion) (WorkspaceDeletion, error) {
 	state, err := d.system.DeletionOf(ctx, d.ID)
 	if err != nil {
@@ -93,7 +93,7 @@ func (d *deletion) remains(ctx context.Context, r WorkspaceDeletion) (WorkspaceD
 // notDeleted is why something is left that should not be.
 const notDeleted = "it was not deleted: run the command again"
 
-// whyLeft says why a column has the id of a deleted workspace.
+// whyLeft says why a column still has the id of a deleted workspace.
 var whyLeft = map[string]string{
 	"deleted_workspaces.id":  "that the workspace was deleted, and when",
 	"audit_chains.chain":     "the end of its audit log",
@@ -102,16 +102,17 @@ var whyLeft = map[string]string{
 	"leases.name":            "the lease of this command: it goes by itself",
 }
 
-// brokenLog says it of columns of a log that stays because its chain is broken.
+// brokenLog says it for columns of a log that remains because its chain is broken.
 var brokenLog = map[string]string{
 	"audit_events.workspace_id": "events of its audit log, which is broken: atlas audit verify",
 	"audit_values.workspace_id": "values of its audit log, which is broken: atlas audit verify",
 }
 
-// lastVersion is above that of every document: a server that still writes one is refused.
+// lastVersion is above that of every document: it refuses a write by a server that is still
+// projecting.
 const lastVersion = 1 << 62
 
-// ofDocuments finds the documents of a workspace, those too that say only that there is none.
+// ofDocuments finds the documents of a workspace, including stubs.
 func (d *deletion) ofDocuments() map[string]any {
 	return map[string]any{"term": map[string]any{"_routing": d.ID.String()}}
 }
@@ -153,8 +154,8 @@ func (d *deletion) inElasticsearch(ctx context.Context, r *WorkspaceDeletion, wh
 	return nil
 }
 
-// deleteDocuments deletes the documents of the workspace, and has the segments written anew that
-// had them, in the background.
+// deleteDocuments deletes the documents of the workspace, and lets their segments be
+// rewritten, in the background.
 func (d *deletion) deleteDocuments(ctx context.Context) error {
 	indices, err := d.heldIndices(ctx)
 	if err != nil {
@@ -197,9 +198,9 @@ func (d *deletion) deleteDocuments(ctx context.Context) error {
 	return nil
 }
 
-// eachKey calls do for the keys of all masters that a pattern matches, one after the other.
+// eachKey calls do, one call at a time, for the keys of all masters that a pattern matches.
 func (d *deletion) eachKey(ctx context.Context, pattern string, do func(master redis.Cmdable, key string) error) error {
-	var one sync.Mutex // masters are asked at the same time
+	var one sync.Mutex // masters are scanned concurrently
 	scan := func(ctx context.Context, master redis.Cmdable) error {
 		keys := master.Scan(ctx, 0, pattern, 1000).Iterator()
 		for keys.Next(ctx) {
@@ -222,7 +223,7 @@ func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string
 	p := Place{"redis", credits.KeysOf(d.RedisPrefix, d.ID.String()), 0, why, unexpected}
 	all := p.Place
 	if unexpected {
-		all = d.RedisPrefix + "*" // also where the id is in a value
+		all = d.RedisPrefix + "*" // the id may also be in a value
 	}
 	err := d.eachKey(ctx, all, func(master redis.Cmdable, key string) error {
 		content := []string{key}
@@ -244,14 +245,14 @@ func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string
 	return err
 }
 
-// contentOf is what a key has, read by its type: a dump would be compressed.
+// contentOf is the content of a key, read by its type: a dump would be compressed.
 func contentOf(ctx context.Context, r redis.Cmdable, key string) (content []string, err error) {
 	kind, err := r.Type(ctx, key).Result()
 	if err != nil {
 		return nil, err
 	}
 	switch kind {
-	case "none": // it is over
+	case "none": // it has expired
 	case "string":
 		var text string
 		if text, err = r.Get(ctx, key).Result(); errors.Is(err, redis.Nil) {
@@ -280,8 +281,8 @@ func contentOf(ctx context.Context, r redis.Cmdable, key string) (content []stri
 	return content, err
 }
 
-// deleteKeys deletes the keys of the workspace, the sessions of users who are gone, and those that
-// began by its provider.
+// deleteKeys deletes the keys of the workspace, the sessions of deleted users, and those
+// that began by its provider.
 func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) error {
 	err := d.eachKey(ctx, credits.KeysOf(d.RedisPrefix, d.ID.String()), func(master redis.Cmdable, key string) error {
 		return master.Del(ctx, key).Err()

@@ -18,7 +18,7 @@ import (
 	"atlas/workspace"
 )
 
-// service is where a service is, and who asks it.
+// service is the address of a service with the caller's credentials.
 type service struct {
 	URL       string `name:"url" env:"ATLAS_URL" default:"http://127.0.0.1:8080/api/v1" placeholder:"URL" help:"Base URL of the API (default: http://127.0.0.1:8080/api/v1)."`
 	APIKey    string `name:"api-key" env:"ATLAS_API_KEY" placeholder:"KEY" help:"API key."`
@@ -26,7 +26,7 @@ type service struct {
 	Workspace string `env:"ATLAS_WORKSPACE" placeholder:"ID" help:"Workspace to act in (default: the key's)."`
 }
 
-// apiAccess holds how commands reach a service.
+// apiAccess has the connection options of a service.
 type apiAccess struct {
 	service
 	RetryFor time.Duration `name:"retry-for" default:"1m" help:"How long a service that is away or busy is waited for, 0s to 24h (default: 1m)."`
@@ -54,15 +54,15 @@ func (a apiAccess) Check(f *cli.Problems) {
 	f.Duration("--retry-for", a.RetryFor, 0, 24*time.Hour)
 	if _, err := a.open(nil); err != nil && !errors.Is(err, client.ErrNoCredentials) {
 		text := withoutName(err)
-		if !strings.Contains(text, ": write ") { // which says what would be right
+		if !strings.Contains(text, ": write ") { // the message says what would be right
 			text += "; give one such as http://127.0.0.1:8080/api/v1"
 		}
 		f.Add("--url (ATLAS_URL): %s", text)
 	}
 }
 
-// printable reports whether a token can be sent: a file that it is read from often ends in a
-// line break.
+// printable reports whether a token can be sent: one read from a file often ends in a line
+// break.
 func printable(token string) bool {
 	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' })
 }
@@ -93,8 +93,8 @@ const (
 	interruptedStatus = 130
 )
 
-// apiError prints an error of a service, each issue on a line of its own, and
-// returns the exit status for it.
+// apiError prints an error of a service, each issue on a line of its own, and returns the
+// exit status for it.
 func apiError(to io.Writer, err error) error {
 	say := func(status int, format string, args ...any) error {
 		_, _ = fmt.Fprintf(to, "atlas: "+format+"\n", args...)
@@ -134,7 +134,7 @@ func apiError(to io.Writer, err error) error {
 	return errors.New(withoutName(e))
 }
 
-// asOption is the option that a member of a request comes from, or the path of the member.
+// asOption is the option that set a member of a request, or the path of the member.
 func asOption(path []string) string {
 	if len(path) > 1 && path[0] == "filters" {
 		rest := path[2:]
@@ -142,14 +142,14 @@ func asOption(path []string) string {
 			rest = rest[1:]
 		}
 		if len(rest) == 1 && strings.Trim(rest[0], "0123456789") == "" {
-			rest = nil // of several values one
+			rest = nil // one of several values
 		}
 		return strings.Join(append([]string{"--filter " + path[1]}, rest...), ".")
 	}
 	return strings.Join(path, ".")
 }
 
-// asCondition is how --filter has the range that a message shows as JSON.
+// asCondition is the --filter form of a range that a message shows as JSON.
 func asCondition(issue client.Issue) string {
 	m := rangeInJSON.FindStringSubmatch(issue.Message)
 	if m == nil || len(issue.Path) < 2 || issue.Path[0] != "filters" {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxBatchRows is the maximum of the limits of a batch, and batchLimit that of a search
-	// which gives none.
+	// maxBatchRows is the maximum of the sum of the limits in a batch, batchLimit the limit
+	// of a search without one.
 	maxBatchRows, batchLimit = 1_000, 20
 	// maxSearchLine is the maximum length of a line, in bytes: that of a request.
 	maxSearchLine = 1 << 20
@@ -35,7 +35,7 @@ type batchLine struct {
 // workspace reports whether it searches the book or a View.
 func (l batchLine) workspace() bool { return l.Book != "" || l.ViewID != "" }
 
-// batchOut is what is printed of a search.
+// batchOut is the printed result of a search.
 type batchOut struct {
 	Line       int                `json:"line"`
 	Records    []json.RawMessage  `json:"records,omitempty"`
@@ -60,7 +60,7 @@ type batchRun struct {
 	to               *json.Encoder
 	searched, failed int
 	credits          int
-	// outOf is the first error of a search that got no credits.
+	// outOf is the first error of a search without credits.
 	outOf error
 }
 

@@ -95,7 +95,7 @@ func (c *boardsShow) Check() error {
 	return f.Err()
 }
 
-// countedTile is a tile with what it finds, or why that is not known.
+// countedTile is a tile with its count, or why that is not known.
 type countedTile struct {
 	client.Tile
 	Count *int64 `json:"count"`
@@ -141,7 +141,8 @@ func tileCells(t client.Tile) []string {
 	return []string{cli.ShownText(t.Title), string(t.Kind), string(t.Dataset), cmp.Or(t.ViewID, string(t.Of))}
 }
 
-// boardError prints an error of a service. A board that there is not is no wrong base URL.
+// boardError prints an error of a service. A board that does not exist is not a wrong base
+// URL.
 func boardError(to io.Writer, id string, err error) error {
 	if errors.Is(err, client.ErrNotFound) && id != "" {
 		_, _ = fmt.Fprintf(to, "atlas: the workspace has no board %s: atlas boards list has the ids\n", id)
@@ -200,7 +201,8 @@ func (c *boardsSave) Check() error {
 	return f.Err()
 }
 
-// maxBoardFile is the maximum length of the file of a board, in bytes: more than 12 tiles need.
+// maxBoardFile is the maximum length of the file of a board, in bytes: more than 12 tiles
+// need.
 const maxBoardFile = 1 << 20
 
 // Run saves.
@@ -245,7 +247,7 @@ func (c *boardsSave) read() (board client.Board, err error) {
 	return board, nil
 }
 
-// decodeBoard reads a board. A member that there is not would be lost: it is refused.
+// decodeBoard reads a board. It refuses unknown members, which would be lost.
 func decodeBoard(raw []byte, board *client.Board) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()

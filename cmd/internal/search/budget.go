@@ -38,8 +38,8 @@ type budget struct {
 
 var errBudget = errors.New("the credits that this run may spend are spent")
 
-// limit returns how many rows a request may ask for, at most page, each of which costs so
-// many credits at most.
+// limit returns how many rows a request may ask for, at most page. Each row costs at most
+// each credits.
 func (b *budget) limit(page, each int) (int, error) {
 	if b.most == 0 {
 		return page, nil
@@ -81,7 +81,7 @@ func (b *budget) spending(all int) string {
 	return text
 }
 
-// stoppedForGood is stopped for what no command continues.
+// stoppedForGood is stopped for errors after which no command continues.
 func stoppedForGood(to io.Writer, err error, done, spent string) error {
 	if errors.Is(err, errBudget) {
 		_, _ = fmt.Fprintf(to, "stopped after %s at --max-credits; %s\n", done, spent)
@@ -91,8 +91,8 @@ func stoppedForGood(to io.Writer, err error, done, spent string) error {
 	return apiError(to, err)
 }
 
-// stopped prints why a run that the same command continues has ended, and returns its
-// exit status. done is what it did, such as "120 rows".
+// stopped prints why a run that the same command continues has ended, and returns its exit
+// status. done is its result, such as "120 rows".
 func stopped(to io.Writer, err error, done, spent string) error {
 	say := func(format string, args ...any) {
 		_, _ = fmt.Fprintf(to, format+"; %s; the same command goes on\n", append(args, spent)...)

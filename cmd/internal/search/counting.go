@@ -8,14 +8,14 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// counting is what counts records: `atlas facets` and `atlas pivot`.
+// counting is shared by the commands that count records: `atlas facets` and `atlas pivot`.
 type counting struct {
 	apiAccess
 	conditions
 	cli.Output
 }
 
-// check adds what is wrong with the options.
+// check adds problems of the options.
 func (c *counting) check(measure string) error {
 	var f cli.Problems
 	c.apiAccess.Check(&f)
@@ -26,7 +26,7 @@ func (c *counting) check(measure string) error {
 	return f.Err()
 }
 
-// begin opens what is counted, and reads the conditions.
+// begin opens the target, and reads the conditions.
 func (c *counting) begin(ctx context.Context, s *cli.Streams) (
 	t target, describe func() ([]client.Field, error), q client.Search, err error,
 ) {
@@ -42,7 +42,7 @@ func (c *counting) begin(ctx context.Context, s *cli.Streams) (
 	return t, describe, q, err
 }
 
-// measureOf parses OF:FIELD; nil of "".
+// measureOf parses OF:FIELD; nil for "".
 func measureOf(text string) *client.Measure {
 	of, field, given := strings.Cut(text, ":")
 	if !given {

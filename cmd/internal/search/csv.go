@@ -9,16 +9,14 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// csvRows writes records as RFC 4180 CSV with a header row, and \n at the end
-// of each row.
+// csvRows writes records as RFC 4180 CSV with a header row, and \n at the end of each row.
 type csvRows struct {
 	columns  []string // chosen by begin, unless given
 	members  []string // fields of the record type in this version
 	formulas bool
 	bom      bool // a byte order mark before the header
 
-	// missed are fields without a column. It stays empty when the columns were
-	// given.
+	// missed are fields without a column. It is empty when the columns were given.
 	missed map[string]bool
 	asked  bool
 }
@@ -81,7 +79,7 @@ func (c *csvRows) append(b []byte, record json.RawMessage) ([]byte, error) {
 	return c.row(b, cells), nil
 }
 
-// cell formats a value. Numbers keep their digits and sign.
+// cell formats a value. Numbers retain their digits and sign.
 func (c *csvRows) cell(raw json.RawMessage) string {
 	var list []json.RawMessage
 	text := ""

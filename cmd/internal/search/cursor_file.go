@@ -14,13 +14,12 @@ import (
 	"atlas/internal/durable"
 )
 
-// cursorFile is the state of an export or an enrichment. It is replaced after each page, once
-// the page is on disk. So the output holds at least Bytes bytes, which are
-// exactly Rows rows. Any further bytes are an incomplete page, which the next
-// run removes.
+// cursorFile is the state of an export or an enrichment. It is replaced after each page,
+// once the page is on disk. So the output has at least Bytes bytes, which are exactly Rows
+// rows. Any further bytes are an incomplete page, which the next run removes.
 type cursorFile struct {
 	Version int             `json:"version"`
-	Of      json.RawMessage `json:"of"` // what is exported, an exportOf, or an enrichmentOf
+	Of      json.RawMessage `json:"of"` // the exported target: an exportOf, or an enrichmentOf
 	// SearchAfter is the cursor of the next page; "" before the first.
 	SearchAfter string    `json:"search_after"`
 	Bytes       int64     `json:"bytes"`
@@ -30,8 +29,8 @@ type cursorFile struct {
 	Done        bool      `json:"done"`
 	Converted   bool      `json:"converted,omitzero"` // the rows are in the Parquet file
 	UpdatedAt   time.Time `json:"updated_at"`
-	// Of an enrichment: how many inputs are asked for and not written yet, and how many
-	// rows have each status.
+	// Of an enrichment: how many inputs were sent and not written yet, and how many rows
+	// have each status.
 	Asking   int            `json:"asking,omitzero"`
 	Statuses map[string]int `json:"statuses,omitzero"`
 }
@@ -43,19 +42,20 @@ const cursorFileVersion = 2
 type exportFile struct {
 	kind      string // for messages: "export"
 	out       *os.File
-	to        io.Writer // in place of out: the standard output, which has no state
+	to        io.Writer // instead of out: the standard output, which has no state
 	pack      func([]byte) ([]byte, error)
 	statePath string
 	state     cursorFile
-	before    []byte // the cursor file of the run before
-	fresh     bool   // state is of this run alone
-	ready     bool   // the output ends where state says
+	before    []byte // the cursor file of the previous run
+	fresh     bool   // state belongs only to this run
+	ready     bool   // the output ends at the position of state
 }
 
 // openOutput opens the output, which is toStdout for -, and reads the cursor file or, to
-// begin anew, makes a state without rows. It changes neither file. commit does so with the
-// first page, and asking changes the cursor file before: until then what --restart replaces
-// is as it was. It locks the output: a second export to the same file fails.
+// start over, makes a state without rows. It changes neither file. commit does so with the
+// first page, and asking changes the cursor file before: until then the files that
+// --restart replaces are unchanged. It locks the output: a second export to the same file
+// fails.
 func openOutput(kind string, toStdout io.Writer, path, statePath string, of json.RawMessage, restart bool) (_ *exportFile, err error) {
 	if path == stdout {
 		return &exportFile{kind: kind, to: toStdout}, nil
@@ -87,8 +87,8 @@ func openOutput(kind string, toStdout io.Writer, path, statePath string, of json
 	if !known && info.Size() > 0 && !restart {
 		return nil, fmt.Errorf("%s is there already, and no cursor file %s that belongs to it; --restart replaces it", path, statePath)
 	}
-	// An export without rows yet, for instance after a rejected request, does
-	// not block another one.
+	// An export without rows yet, for instance after a rejected request, does not block
+	// another one.
 	if begun := e.state.Bytes > 0 || e.state.Done || e.state.Asking > 0; restart || !begun {
 		e.state, e.fresh = cursorFile{Version: cursorFileVersion, Of: of, UpdatedAt: time.Now().UTC().Truncate(time.Second)}, true
 	}
@@ -101,14 +101,14 @@ func openOutput(kind string, toStdout io.Writer, path, statePath string, of json
 	return e, nil
 }
 
-// cut brings the output to the position of the cursor file.
+// cut truncates the output to the position of the cursor file.
 func (e *exportFile) cut() error {
 	if e.ready {
 		return nil
 	}
 	if e.fresh {
-		// The cursor file is written first: it marks whatever the output holds
-		// later as this export's.
+		// The cursor file is written first: it marks later content of the output as this
+		// export's.
 		if err := e.writeState(e.state); err != nil {
 			return err
 		}
@@ -176,14 +176,14 @@ func (e *exportFile) commit(b []byte, next cursorFile) error {
 	return nil
 }
 
-// asking tells how many inputs are asked for, before they are.
+// asking records how many inputs will be sent, before they are sent.
 func (e *exportFile) asking(inputs int) error {
 	if e.to != nil || e.state.Asking == inputs {
 		return nil
 	}
 	if inputs == 0 && e.fresh && !e.ready && e.before != nil {
 		e.state.Asking = 0
-		return durable.Replace(e.statePath, e.before) // as before --restart, as the output is
+		return durable.Replace(e.statePath, e.before) // as before --restart, like the output
 	}
 	next := e.state
 	next.Asking = inputs
@@ -206,7 +206,7 @@ func (e *exportFile) writeState(s cursorFile) error {
 func (e *exportFile) close() {
 	if e.out != nil {
 		// A process that is being started shares the open file until it runs its program:
-		// closing it alone may not end the lock.
+		// closing the file may not end the lock.
 		_ = syscall.Flock(int(e.out.Fd()), syscall.LOCK_UN)
 		_ = e.out.Close()
 	}

@@ -1,3 +1,3 @@
-// Package search is the commands that call a running service: `atlas search`,
-// `atlas export` and `atlas follow`.
+// Package search has the commands that call a running service: `atlas search`, `atlas
+// export` and `atlas follow`.
 package search

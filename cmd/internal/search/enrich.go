@@ -32,7 +32,7 @@ type Enrich struct {
 	Yes           bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 	JSON          bool     `name:"json" help:"Print a summary as JSON."`
 
-	packing string // as of an Export
+	packing string // as in an Export
 }
 
 // Help is shown below the options.
@@ -57,7 +57,7 @@ func (c *Enrich) Check() error {
 	for _, pair := range c.Column {
 		checkColumnOption(&f, pair)
 	}
-	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // NaN is neither
+	if !(c.MinConfidence >= 0 && c.MinConfidence <= 1) { // false for NaN
 		f.Add("--min-confidence must be 0 to 1, not %v", c.MinConfidence)
 	}
 	var name string
@@ -79,7 +79,7 @@ func (c *Enrich) Check() error {
 	return f.Err()
 }
 
-// workbooks are endings of files that spreadsheets do not read as CSV.
+// workbooks are file extensions of spreadsheets that are not CSV.
 var workbooks = []string{".xlsx", ".xlsm", ".xlsb", ".xls", ".ods", ".numbers"}
 
 func sameFile(a, b string) bool {
@@ -128,7 +128,8 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 		return apiError(s.Err, err)
 	}
 	if e.workspace = at.Workspace; e.workspace != "" {
-		// Named or not: the same request, for the key is made of what is asked.
+		// The workspace is always in the request, named or not, because the idempotency key
+		// is computed from it.
 		e.dataset = api.In(e.workspace).Matchable(client.DatasetName(c.Dataset))
 	}
 	e.sum = in.sum()
@@ -150,7 +151,7 @@ func (c *Enrich) Run(ctx context.Context, s *cli.Streams) error {
 	return c.finish(s, &e, err)
 }
 
-// checkFields refuses misspelt --fields, and columns that the file has already.
+// checkFields refuses misspelt --fields, and columns that the file already has.
 func (c *Enrich) checkFields(ctx context.Context, api *client.Client, header []string) error {
 	t := target{fields: client.DatasetName(c.Dataset), record: dataRecords[c.Dataset]}
 	for _, name := range c.Fields {
@@ -180,7 +181,7 @@ func (c *Enrich) appended() []string {
 type enrichmentSummary struct {
 	Out      string `json:"out"`
 	Complete bool   `json:"complete"`
-	// Rows are those that are written, of all runs, Of those of the file.
+	// Rows counts the rows written in all runs, Of the rows of the file.
 	Rows     int            `json:"rows"`
 	Of       int            `json:"of"`
 	Statuses map[string]int `json:"statuses"`

@@ -16,8 +16,8 @@ import (
 type matchMember struct {
 	name string
 	of   func(*client.MatchInput) *string
-	// headers are usual ones, the most usual first, as plainHeader has them. Those with a +
-	// are two columns.
+	// headers are usual headers, the most usual first, in the form of plainHeader. Those
+	// with a + are two columns.
 	headers string
 }
 
@@ -37,10 +37,10 @@ var matchMembers = []matchMember{
 		"state province region stateprovince provincestate companystate mailingstate billingstate prov"},
 }
 
-// namesOfPersons are the headers of a person's name: the firm is another column.
+// namesOfPersons are the headers of a person's name; the firm is another column.
 const namesOfPersons = "name fullname contact contactname person personname firstname+lastname givenname+familyname first+last"
 
-// usual are the headers of a member in a list of a dataset.
+// usual are the usual headers of a member for a list of a dataset.
 func (m matchMember) usual(dataset string) []string {
 	if m.name == "name" && dataset == "contacts" {
 		return strings.Fields(namesOfPersons)
@@ -48,7 +48,7 @@ func (m matchMember) usual(dataset string) []string {
 	return strings.Fields(m.headers)
 }
 
-// plainHeader is a header without case and all that is no letter or digit.
+// plainHeader is a header in lower case, with only letters and digits.
 func plainHeader(header string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -58,8 +58,8 @@ func plainHeader(header string) string {
 	}, header)
 }
 
-// chosenColumns are the columns that a member of the input is read from, joined by a
-// space; none if it has no column.
+// chosenColumns are, for each member of the input, the columns that it is read from, joined
+// by a space; none if it has no column.
 type chosenColumns [][]int
 
 // chooseColumns finds the columns of each of matchMembers: those of --column, else those
@@ -69,7 +69,7 @@ func chooseColumns(header, given []string, dataset string) (chosenColumns, error
 	chosen := make(chosenColumns, len(matchMembers))
 	asked := make([]bool, len(matchMembers))
 	for _, pair := range given {
-		name, column, _ := strings.Cut(pair, "=") // Check has looked at it
+		name, column, _ := strings.Cut(pair, "=") // checked by Check
 		i := memberNamed(name)
 		asked[i] = true
 		if column == "" {
@@ -106,7 +106,7 @@ func chooseColumns(header, given []string, dataset string) (chosenColumns, error
 	return chosen, f.Err()
 }
 
-// finds reports whether a record can be found by the member alone.
+// finds reports whether the member alone suffices to find a record.
 func (m matchMember) finds(dataset string) bool {
 	return m.name == "name" || m.name == "email" || m.name == "phone" || m.name == "domain" && dataset == "accounts"
 }
@@ -130,8 +130,8 @@ func checkColumnOption(f *cli.Problems, pair string) {
 	}
 }
 
-// columnNamed finds the column with a header, as it is written or by its letters and
-// digits, or with a number, as in #3.
+// columnNamed finds the column with a header, exactly or by its letters and digits, or with
+// a number, as in #3.
 func columnNamed(header []string, name string) (int, error) {
 	at := columnsWith(header, func(h string) bool { return h == name })
 	if at == nil {
@@ -190,7 +190,7 @@ func numbered(columns []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// mostShownHeaders is how many columns a message names.
+// mostShownHeaders is the maximum number of columns in a message.
 const mostShownHeaders = 20
 
 func shownHeader(header []string) string {
@@ -221,7 +221,7 @@ func (c chosenColumns) describe(header []string) string {
 	return strings.Join(parts, ", ")
 }
 
-// input is what a row says; false if nothing can be found by it.
+// input is the input of a row; false if nothing can be found by it.
 func (c chosenColumns) input(row csvRow, dataset string) (in client.MatchInput, findable bool) {
 	for i, columns := range c {
 		var texts []string

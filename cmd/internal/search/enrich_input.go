@@ -19,8 +19,8 @@ import (
 
 const (
 	byteOrderMark = "\ufeff"
-	// maxRow bounds a row in bytes: a quote that is not closed would make one row of all
-	// that follows it.
+	// maxRow bounds a row in bytes: an unclosed quote would make one row of everything
+	// after it.
 	maxRow = 16 << 20
 )
 
@@ -30,27 +30,28 @@ type csvInput struct {
 	file      *os.File
 	reader    *csv.Reader
 	separator rune
-	// skipped is how many bytes come before the header: a byte order mark, a line sep=;.
+	// skipped is how many bytes precede the header: a byte order mark, a line sep=;.
 	skipped int
-	// linesBefore is how many lines they have.
+	// linesBefore is the number of these lines.
 	linesBefore int
 	header      []string
-	rows        int // that were read, with the header
-	line        int // where the last one begins
-	// head is the first row with its line end, and what is before it.
+	rows        int // read so far, with the header
+	line        int // where the last row begins
+	// head is the first row with its line end and the bytes before it.
 	head csvRow
-	// unread are the bytes that the reader took and that no row has, from offset on.
+	// unread are the bytes that the reader has consumed beyond the last row, starting at
+	// offset.
 	unread bytes.Buffer
 	offset int64
 	digest hash.Hash
 }
 
-// csvRow is a row as it is in the file.
+// csvRow is a row with its original bytes.
 type csvRow struct {
 	number int // from 1, without the header
 	line   int // where it begins
 	cells  []string
-	// before are empty lines, text is the row, end its line end, perhaps none.
+	// before are empty lines, text is the row, end its line end, which may be missing.
 	before, text, end []byte
 }
 
@@ -105,13 +106,14 @@ func (in *csvInput) start() error {
 	return in.rewind()
 }
 
-// separatorLine is a first line that tells Excel the separator.
+// separatorLine is a first line that gives Excel the separator.
 var separatorLine = regexp.MustCompile(`^sep=[,;|\t]\r?\n`)
 
-// separators are those that files have, the most usual one first.
+// separators are the possible ones, the most usual first.
 const separators = ",;\t|"
 
-// separatorOf is the one that makes most columns of the header, or else of a row below it.
+// separatorOf is the separator that yields most columns in the header, or else in a row
+// below it.
 func separatorOf(first []byte) rune {
 	for rows := 1; rows <= titleRows; rows += titleRows - 1 {
 		best, most := ',', 1
@@ -129,10 +131,10 @@ func separatorOf(first []byte) rune {
 	return ','
 }
 
-// titleRows is among how many rows a header below titles is looked for.
+// titleRows is the number of rows in which a header below titles is searched for.
 const titleRows = 10
 
-// firstRows are up to n rows, whatever number of cells they have.
+// firstRows are up to n rows with any number of cells.
 func firstRows(first []byte, separator rune, n int) (rows [][]string) {
 	r := csv.NewReader(bytes.NewReader(first))
 	r.Comma, r.FieldsPerRecord, r.LazyQuotes = separator, -1, true
@@ -147,7 +149,7 @@ func firstRows(first []byte, separator rune, n int) (rows [][]string) {
 }
 
 // refuseTitle refuses a file whose first row is a title above the header: it has fewer
-// cells than the rows below, or text in one of them alone.
+// cells than the rows below, or text in only one of them.
 func (in *csvInput) refuseTitle(first []byte) error {
 	rows := firstRows(first, in.separator, titleRows)
 	if len(rows) < 2 {
@@ -183,7 +185,7 @@ func (in *csvInput) rewind() error {
 	in.reader = csv.NewReader((*teeing)(in))
 	in.reader.Comma = in.separator
 	in.rows, in.line = 0, 0
-	before := make([]byte, in.skipped) // the reader does not see it
+	before := make([]byte, in.skipped) // the reader does not see these bytes
 	if _, err := io.ReadFull(in.file, before); err != nil {
 		return err
 	}
@@ -197,7 +199,7 @@ func (in *csvInput) rewind() error {
 	return nil
 }
 
-// teeing keeps what is read.
+// teeing stores the bytes that are read.
 type teeing csvInput
 
 func (t *teeing) Read(b []byte) (int, error) {
@@ -210,8 +212,8 @@ func (t *teeing) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// next returns the next row; io.EOF after the last one, with the empty lines that follow
-// it. Other errors name the line.
+// next returns the next row; io.EOF after the last one, with the empty lines after it.
+// Other errors name the line.
 func (in *csvInput) next() (csvRow, error) {
 	row := csvRow{number: in.rows}
 	cells, err := in.reader.Read()

@@ -17,15 +17,15 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// What a row has instead of the status of a match.
+// The status of a row that was not matched.
 const (
-	skippedRow = "skipped" // nothing to find a record by
+	skippedRow = "skipped" // no value to find a record by
 	refusedRow = "refused" // the service does not accept its values
 )
 
 const (
-	// batchRows is how many rows are asked for at once at most: more than inputs, for
-	// equal rows are one.
+	// batchRows is the maximum number of rows in a request: more than the inputs, because
+	// equal rows share one input.
 	batchRows = 1000
 	// mostRefused is how many refused rows are explained.
 	mostRefused = 20
@@ -46,7 +46,7 @@ type enriching struct {
 	sum            string // SHA-256 of the file
 	ahead          *csvRow
 	tail           []byte // empty lines after the last row
-	ended          bool   // there is no row ahead
+	ended          bool   // there is no further row
 	refused        []string
 	complete       bool // already before this run
 }
@@ -70,7 +70,7 @@ func (e *enriching) count(ctx context.Context) error {
 	}
 }
 
-// price says what the rows that are left cost at most, and asks a terminal.
+// price says what the remaining rows cost at most, and asks for confirmation on a terminal.
 func (e *enriching) price(ctx context.Context, to io.Writer) error {
 	left := e.findable
 	for status, n := range e.file.state.Statuses {
@@ -88,7 +88,7 @@ func (e *enriching) price(ctx context.Context, to io.Writer) error {
 	return e.shown.agree(ctx, most, e.ask.Yes, "")
 }
 
-// run asks for batches. It writes each before it asks for the next.
+// run sends batches. It writes each before it sends the next.
 func (e *enriching) run(ctx context.Context) error {
 	if e.file.state.Done {
 		e.complete = true
@@ -107,7 +107,7 @@ func (e *enriching) run(ctx context.Context) error {
 	return nil
 }
 
-// skip goes to the first row that is not written.
+// skip moves to the first unwritten row.
 func (e *enriching) skip() error {
 	if err := e.input.rewind(); err != nil {
 		return err
@@ -119,7 +119,7 @@ func (e *enriching) skip() error {
 	}
 }
 
-// advance reads the row ahead.
+// advance reads the next row.
 func (e *enriching) advance() error {
 	row, err := e.input.next()
 	switch {
@@ -136,10 +136,10 @@ func (e *enriching) advance() error {
 	return nil
 }
 
-// batch is rows that are asked for at once.
+// batch has the rows of one request.
 type batch struct {
 	rows []csvRow
-	// asks is the input of each row, -1 for none.
+	// asks is the index of the input of each row, -1 for none.
 	asks   []int
 	inputs []client.MatchInput
 	lines  []int // of the inputs
@@ -171,12 +171,12 @@ func (e *enriching) fill(most int) (batch, error) {
 	return b, nil
 }
 
-// unpaid are the refusals after which a batch was not charged, by an earlier attempt either:
-// the next run may ask for another one. After any other it asks for the same.
+// unpaid are the errors after which no attempt of a batch was charged: the next run may
+// send another batch. After any other error it sends the same one.
 var unpaid = []client.Code{client.ErrRateLimited, client.ErrKeyBudgetUsed, client.ErrInvalidInput, client.ErrBadRequest}
 
-// step asks for a batch and writes its rows. What is asked for is told in the cursor file
-// before, so that a run after a kill asks for the same.
+// step sends a batch and writes its rows. The cursor file records the batch first, so that
+// a run after a kill sends the same one.
 func (e *enriching) step(ctx context.Context) error {
 	most := e.file.state.Asking
 	if most == 0 {
@@ -207,20 +207,20 @@ func (e *enriching) step(ctx context.Context) error {
 	return e.write(b, answers, next)
 }
 
-// enriched is what a row gets.
+// enriched is what is appended to a row.
 type enriched struct {
 	status     string
 	confidence float64
 	record     map[string]json.RawMessage
 }
 
-// mostRepeats bounds how often a batch is asked for again because an earlier run did.
+// mostRepeats bounds how often a batch is repeated because an earlier run had sent it.
 const mostRepeats = 100
 
-// match asks for the inputs. Those that the service refuses are left out, and the others
-// asked for again. So are those for which an earlier run found no record: that was not
-// charged, and the record may have been loaded since. answered is true when the service
-// answered some, perhaps for credits.
+// match requests matches for the inputs. Inputs that the service refuses are left out, and
+// the rest is sent again. Inputs for which an earlier run found no record are sent again
+// too: that was free, and the record may have been loaded since. answered is true when the
+// service answered some, perhaps for credits.
 func (e *enriching) match(ctx context.Context, b batch, answers []enriched, credits *int) (answered bool, err error) {
 	open := make([]int, len(b.inputs))
 	for i := range open {
@@ -256,7 +256,7 @@ func (e *enriching) match(ctx context.Context, b batch, answers []enriched, cred
 	return answered, nil
 }
 
-// refuse notes which of the open inputs the service refuses, and returns the others.
+// refuse records which of the open inputs the service refuses, and returns the others.
 func (e *enriching) refuse(b batch, open []int, refused map[int]string, answers []enriched, err error) ([]int, error) {
 	for _, i := range slices.Backward(slices.Sorted(maps.Keys(refused))) {
 		if i >= len(open) {
@@ -269,8 +269,8 @@ func (e *enriching) refuse(b batch, open []int, refused map[int]string, answers 
 	return open, nil
 }
 
-// take puts the results of the open inputs into answers, and returns the inputs for which
-// there is no record.
+// take puts the results of the open inputs into answers, and returns the inputs without a
+// record.
 func take(found *client.Matches[json.RawMessage], open []int, answers []enriched) (missed []int, err error) {
 	if len(found.Results) != len(open) {
 		return nil, fmt.Errorf("the service answered %d results for %d rows", len(found.Results), len(open))
@@ -291,7 +291,7 @@ func take(found *client.Matches[json.RawMessage], open []int, answers []enriched
 	return missed, nil
 }
 
-// explain notes why a row is refused.
+// explain records why a row is refused.
 func (e *enriching) explain(line int, why string) {
 	switch {
 	case len(e.refused) < mostRefused:
@@ -301,8 +301,8 @@ func (e *enriching) explain(line int, why string) {
 	}
 }
 
-// refusedInputs are the inputs that an error is about, each with the reason; none if it is
-// about something else, too.
+// refusedInputs maps the inputs that an error is about to the reasons; nil if it is about
+// anything else too.
 func refusedInputs(err error) map[int]string {
 	refused, ok := errors.AsType[*client.Error](err)
 	if !ok || refused.Code != client.ErrInvalidInput {
@@ -326,8 +326,8 @@ func refusedInputs(err error) map[int]string {
 	return inputs
 }
 
-// key is the Idempotency-Key of a request: the same for the same question, and another one
-// each time that it is repeated because earlier runs asked it.
+// key is the Idempotency-Key of a request: the same for equal requests, and a new one for
+// each repetition that replaces an answer of an earlier run.
 func (e *enriching) key(q client.MatchRequest, repeat int) string {
 	body, _ := json.Marshal(q) // texts and numbers
 	text := fmt.Appendf(nil, "%s\n%s\n%s", e.workspace, e.ask.Dataset, body)

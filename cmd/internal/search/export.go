@@ -33,7 +33,7 @@ type Export struct {
 	BOM        bool     `help:"Begin a csv file with a byte order mark, by which Excel knows that it is UTF-8."`
 	Yes        bool     `short:"y" help:"Do not ask before more than 1,000 credits."`
 
-	packing string // the ending of a compressed file, or ""
+	packing string // the extension of a compressed file, or ""
 }
 
 // Help is shown below the options.
@@ -83,11 +83,11 @@ func (c *Export) Check() error {
 	return f.Err()
 }
 
-// place is where a command reads.
+// place is the service and workspace that a command reads.
 type place struct {
 	Service string `json:"service"` // base URL
-	// Workspace is the id of the workspace; "" when none is given and the key
-	// may not ask for its own, which then reads only global data.
+	// Workspace is the id of the workspace; "" when none is given and the key may not read
+	// its own, so that it only reads global data.
 	Workspace string `json:"workspace,omitzero"`
 }
 
@@ -109,7 +109,7 @@ type exportOf struct {
 	Packing    string          `json:"compression,omitzero"` // ".gz" or ".zst"
 }
 
-// place asks for the workspace of the key.
+// place requests the workspace of the key.
 func (a apiAccess) place(ctx context.Context, api *client.Client) (place, error) {
 	at := place{strings.TrimRight(a.URL, "/"), a.Workspace}
 	if u, err := url.Parse(at.Service); err == nil {
@@ -269,8 +269,8 @@ func (c *Export) finish(s *cli.Streams, e *exporting, err error) error {
 	return nil
 }
 
-// price finds how many rows there are, for nothing, and asks a terminal whether to spend
-// the credits for those that are not there yet.
+// price finds the number of rows, which is free, and asks for confirmation on a terminal
+// before credits are spent for the missing ones.
 func (e *exporting) price(ctx context.Context, yes bool) error {
 	q := e.request
 	q.Limit = 1
@@ -316,9 +316,9 @@ type exporting struct {
 	complete bool // already before this run
 }
 
-// rowFormat formats records. begin is called once, before the first records of
-// a new file, and returns the header and the columns. resume replaces it when the
-// file has rows already, and takes those columns.
+// rowFormat formats records. begin is called once, before the first records of a new file,
+// and returns the header and the columns. resume replaces it when the file already has
+// rows, and takes those columns.
 type rowFormat interface {
 	begin(first []json.RawMessage) (head []byte, columns []string, err error)
 	resume(columns []string)
@@ -346,8 +346,8 @@ func (e *exporting) run(ctx context.Context) error {
 			return err
 		}
 		if e.unchanged != nil {
-			// A cursor does not depend on the definition, so it is checked
-			// after the page: then the page is of this definition.
+			// A cursor does not depend on the definition, so the definition is checked
+			// after the page: then the page belongs to it.
 			if err := e.unchanged(ctx); err != nil {
 				return err
 			}

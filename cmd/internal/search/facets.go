@@ -253,7 +253,7 @@ func shownNumber(n *float64) string {
 	return strings.TrimSuffix(strconv.FormatFloat(*n, 'f', 2, 64), ".00")
 }
 
-// bar is a count as a bar of at most barCells, at least one if there is anything.
+// bar is a count as a bar of at most barCells, at least one for a positive count.
 func bar(count, most int64) string {
 	const barCells = 30
 	return strings.Repeat("█", int((count*barCells+most-1)/most))

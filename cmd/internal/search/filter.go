@@ -20,7 +20,7 @@ type filterSet struct {
 	fields    []client.Field
 }
 
-// parseGroups parses options of which each is a group, in the forms of parseFilters.
+// parseGroups parses options that are groups, in the forms of parseFilters.
 func parseGroups(args []string, describe func() ([]client.Field, error)) ([]client.Group, error) {
 	var groups []client.Group
 	for _, arg := range args {
@@ -121,7 +121,7 @@ func jsonFilter(raw json.RawMessage) (client.Filter, error) {
 }
 
 var (
-	// otherSign is what stands for = or a range elsewhere.
+	// otherSign matches other notations for = or a range.
 	otherSign = regexp.MustCompile(`^([a-z_.]+) ?(!=|>=?|<=?|:) ?([^=]+)$`)
 	// amount is a number as people write it.
 	amount = regexp.MustCompile(`\d[\d,_]*(?:\.\d+)?`)

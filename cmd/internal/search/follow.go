@@ -71,8 +71,8 @@ func (c *Follow) Check() error {
 	if c.Wait < 0 || c.Wait > 24*time.Hour {
 		f.Add("--wait must be 0s to 24h")
 	}
-	// Forms that need no description of fields are checked here, so that all problems
-	// are told at once.
+	// Forms that need no field descriptions are checked here, so that all problems are
+	// reported at once.
 	for _, text := range c.Filter {
 		if _, relations, err := parseFilters([]string{text}, func() ([]client.Field, error) { return nil, errUndescribed }); err != nil &&
 			!errors.Is(err, errUndescribed) {
@@ -129,7 +129,7 @@ func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
 	return f.finish(s.Err, place, err)
 }
 
-// openCopy opens and locks the copy, reads its state, and returns what to call it.
+// openCopy opens and locks the copy, reads its state, and returns its name for messages.
 func (c *Follow) openCopy(ctx context.Context, f *following) (place string, err error) {
 	if c.Dir != "" {
 		folder, err := openFolder(c.Dir, c.Dataset, &f.state)
@@ -147,12 +147,12 @@ func (c *Follow) openCopy(ctx context.Context, f *following) (place string, err 
 	return "the table " + c.Table, nil
 }
 
-// asksFrom is the price of a reading above which a terminal is asked.
+// asksFrom is the price of a read above which confirmation is asked for on a terminal.
 const asksFrom = 1_000
 
 var errDeclined = errors.New("declined")
 
-// agree says what reading all records costs, and asks a terminal whether to.
+// agree says what reading all records costs, and asks for confirmation on a terminal.
 func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 	cost, err := f.source.Cost(ctx, client.Search{Filters: f.request.Filters, Limit: 1})
 	if err != nil {
@@ -162,8 +162,8 @@ func (c *Follow) agree(ctx context.Context, to io.Writer, f *following) error {
 	return f.shown.agree(ctx, cost.Count, c.Yes, "")
 }
 
-// confirm asks, and returns errDeclined for all but yes, or the error of ctx, which does
-// not wait for an answer.
+// confirm asks a question, and returns errDeclined for any answer but yes. It returns the
+// error of ctx without waiting for an answer.
 func confirm(ctx context.Context, from io.Reader, to io.Writer) error {
 	_, _ = fmt.Fprint(to, "Go on? [y/N] ")
 	answered := make(chan string, 1)

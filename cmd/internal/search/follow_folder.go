@@ -19,8 +19,8 @@ import (
 	"atlas/internal/durable"
 )
 
-// folderCopy is a copy in files. What is written goes to a log first: changing a file
-// means replacing it, so many changes are gathered for each file.
+// folderCopy is a copy in files. Changes go to a log first: changing a file means replacing
+// it, so many changes are collected for each file.
 type folderCopy struct {
 	dir  string
 	lock *os.File
@@ -88,13 +88,14 @@ func (c *folderCopy) keep(state *followState) error {
 	return durable.Replace(c.path(".state"), raw)
 }
 
-// logged is where the last record of an id is in the log; without a length it is gone.
+// logged is the position of the last record of an id in the log; length 0 means that it was
+// deleted.
 type logged struct {
 	at     int64
 	length int
 }
 
-// settle may be repeated after it was interrupted: the log counts until the state says
+// settle may be repeated after an interruption: the log is valid until the state says
 // otherwise.
 func (c *folderCopy) settle(_ context.Context, next *followState) error {
 	var old followState
@@ -135,8 +136,8 @@ func (c *folderCopy) settle(_ context.Context, next *followState) error {
 
 func partName(i int) string { return fmt.Sprintf("%02x.ndjson", i) }
 
-// merge replaces a file by what it has and what was logged, or only by the latter. It
-// does not touch a file that stays as it is.
+// merge replaces a file by its content and the logged changes, or only by the latter. It
+// does not touch a file that does not change.
 func (c *folderCopy) merge(name string, part map[recordID]logged, all bool) error {
 	old, err := os.ReadFile(c.path(name))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +173,7 @@ func (c *folderCopy) merge(name string, part map[recordID]logged, all bool) erro
 	return durable.Replace(c.path(name), b.Bytes())
 }
 
-// damagedError is a file of a copy that has something else than records.
+// damagedError is the error of a file of a copy with content other than records.
 type damagedError struct {
 	path string
 	line int

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// followState is how far a copy is. It is kept with the copy.
+// followState is the progress of a copy. It is stored with the copy.
 type followState struct {
 	Version int             `json:"version"`
-	Of      json.RawMessage `json:"of"` // what is followed, an exportOf
+	Of      json.RawMessage `json:"of"` // the target, an exportOf
 	Phase   string          `json:"phase"`
-	// Cursor is the place in the feed that the copy is equal to. While the records are
-	// read it is one from before the reading.
+	// Cursor is the position in the feed that the copy corresponds to. While the records
+	// are read it is a position from before.
 	Cursor string `json:"cursor"`
-	// SearchAfter is the cursor of the next page of the reading.
+	// SearchAfter is the cursor of the next page of records.
 	SearchAfter string    `json:"search_after,omitzero"`
 	Rows        int       `json:"rows"`
 	Changes     int       `json:"changes"`
 	Credits     int       `json:"credits"` // sum over all runs
-	Logged      int64     `json:"logged"`  // bytes of a folder's log that count
+	Logged      int64     `json:"logged"`  // bytes of a folder's log that are valid
 	UpdatedAt   time.Time `json:"updated_at"`
-	// Foreign means that the copy has records, and there is no state.
+	// Foreign means that the copy has records but no state.
 	Foreign bool `json:"-"`
 }
 
@@ -32,11 +32,11 @@ const followVersion = 1
 const (
 	toBegin     = ""          // there is no cursor yet
 	reading     = "reading"   // pages are staged
-	staged      = "staged"    // all pages are staged, and the copy is as before
-	followingOn = "following" // the copy is equal to the data at Cursor
+	staged      = "staged"    // all pages are staged, and the copy is unchanged
+	followingOn = "following" // the copy equals the data at Cursor
 )
 
-// continues prepares the state for a run that follows of. A copy of something else is an
+// continues prepares the state for a run that follows of. A copy of another target is an
 // error.
 func (s *followState) continues(of json.RawMessage, place string, restart bool) error {
 	switch {
@@ -59,22 +59,22 @@ func (s *followState) encode() ([]byte, error) {
 	return json.Marshal(s)
 }
 
-// followCopy is a place that holds a copy of records and a followState. Whoever has it
-// open has locked it.
+// followCopy is a place with a copy of records and a followState. It is locked while it is
+// open.
 type followCopy interface {
-	// write keeps changes and the state after them, both or neither. Changes of the
-	// phases reading and staged are staged: the copy stays as it is. A write of the
-	// phase reading with no Rows discards what was staged before.
+	// write stores changes and the state after them, both or neither. Changes of the phases
+	// reading and staged are staged: the copy does not change. A write of the phase reading
+	// with no Rows discards staged changes.
 	write(ctx context.Context, changes []change, next *followState) error
-	// settle ends the phase staged, after which the copy has exactly the staged records,
-	// or makes changes of the phase following visible that were only logged.
+	// settle ends the phase staged, after which the copy has exactly the staged records, or
+	// applies changes of the phase following that were only logged.
 	settle(ctx context.Context, next *followState) error
 	// digests returns a digest of each record of the copy.
 	digests(ctx context.Context) (map[recordID]digest, error)
 	close()
 }
 
-// change is a record as it is now; nil: it is gone.
+// change is a present record; nil: it was deleted.
 type change struct {
 	id     recordID
 	record json.RawMessage

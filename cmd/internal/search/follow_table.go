@@ -12,21 +12,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// tableCopy is a copy in a table. All goes through one connection, which holds the lock:
-// who loses the connection loses the lock, and cannot write anymore.
+// tableCopy is a copy in a table. Everything uses one connection, which holds the lock:
+// without the connection the lock is lost, and nothing can be written any more.
 type tableCopy struct {
 	conn *pgx.Conn
-	// sql puts the names of the tables into a statement.
+	// sql replaces the names of the tables in a statement.
 	sql *strings.Replacer
 }
 
-// lockWait is how long the session of a killed process may keep its lock.
+// lockWait is how long the session of a killed process may hold its lock.
 const lockWait = "3s"
 
 func openTable(ctx context.Context, url, table string, state *followState) (_ *tableCopy, err error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, errors.New("--postgres (ATLAS_FOLLOW_POSTGRES_URL) is not a Postgres URL") // the cause has the password
+		return nil, errors.New("--postgres (ATLAS_FOLLOW_POSTGRES_URL) is not a Postgres URL") // the cause contains the password
 	}
 	config.RuntimeParams["application_name"] = "atlas follow"
 	quoted := func(suffix string) string {
@@ -93,7 +93,7 @@ func (c *tableCopy) exec(ctx context.Context, on executor, statement string, arg
 	return tag.RowsAffected(), err
 }
 
-// keep runs statements and keeps the state in one transaction.
+// keep runs statements and stores the state in one transaction.
 func (c *tableCopy) keep(ctx context.Context, next *followState, do func(tx pgx.Tx) error) error {
 	raw, err := next.encode()
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *tableCopy) keep(ctx context.Context, next *followState, do func(tx pgx.
 // given is the changed records of $1 and $2.
 const given = `(SELECT id, record::jsonb FROM unnest($1::uuid[], $2::text[]) AS given(id, record)) AS given`
 
-// upsert leaves rows that stay as they are untouched.
+// upsert does not touch rows that do not change.
 const upsert = `INSERT INTO {copy} AS c SELECT id, record, now() FROM %s
 	ON CONFLICT (id) DO UPDATE SET record = excluded.record, updated_at = excluded.updated_at WHERE c.record IS DISTINCT FROM excluded.record`
 
@@ -150,7 +150,7 @@ func (c *tableCopy) settle(ctx context.Context, next *followState) error {
 	return c.keep(ctx, next, func(tx pgx.Tx) error {
 		for _, statement := range []string{
 			`DELETE FROM {copy} AS c WHERE NOT EXISTS (SELECT FROM {staged} AS s WHERE s.id = c.id)`,
-			fmt.Sprintf(upsert, `{staged} WHERE true`), // without WHERE, ON would be that of a join
+			fmt.Sprintf(upsert, `{staged} WHERE true`), // without WHERE, ON would belong to a join
 			`TRUNCATE {staged}`,
 		} {
 			if _, err := c.exec(ctx, tx, statement); err != nil {

@@ -24,16 +24,16 @@ type differences struct{ missing, extra, different map[recordID]bool }
 
 func (d differences) len() int { return len(d.missing) + len(d.extra) + len(d.different) }
 
-// told leaves out a record of which a change is told: the copy has it now.
+// told removes a record whose change has been published: the copy has it now.
 func (d differences) told(id recordID) {
 	delete(d.missing, id)
 	delete(d.extra, id)
 	delete(d.different, id)
 }
 
-// verify reads all records again and compares them with the copy. It leaves out those of
-// which a change is told meanwhile, or while it waits: searches see what a load or a delta
-// does before it is told. Errors: differentError.
+// verify reads all records and compares them with the copy. It leaves out records whose
+// change is published during the comparison or the wait: searches see the writes of a load
+// or a delta before they are published. Errors: differentError.
 func (f *following) verify(ctx context.Context) error {
 	if err := f.agree(ctx); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (f *following) verify(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := f.copy.write(ctx, nil, &f.state); err != nil { // keeps the credits
+	if err := f.copy.write(ctx, nil, &f.state); err != nil { // stores the credits
 		return err
 	}
 	if found.len() > 0 {

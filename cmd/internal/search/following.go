@@ -30,9 +30,9 @@ type following struct {
 	shown   *exportProgress
 	once    bool
 	// wait is how long a verification that finds a difference waits for changes that are
-	// made and not told yet.
+	// made but not published yet.
 	wait time.Duration
-	// agree says what a reading of all records costs, and may ask.
+	// agree says what reading all records costs, and may ask for confirmation.
 	agree func(context.Context) error
 }
 
@@ -41,14 +41,14 @@ const (
 	changesPage = 1_000
 	// changesWait is how long a request waits for a change.
 	changesWait = 15 * time.Second
-	// longestLog is the size of a folder's log in bytes above which it is settled,
+	// longestLog is the size of a folder's log, in bytes, above which it is settled
 	// although more changes follow.
 	longestLog = 64 << 20
 )
 
-// run goes on from the state to the end of the changes, and with once returns then.
-// The cursor of the feed is taken before the first page: a record that changes while the
-// records are read is told after it.
+// run continues from the state to the end of the changes, and with once returns then. The
+// cursor of the feed is taken before the first page: a record that changes while the
+// records are read comes after the cursor.
 func (f *following) run(ctx context.Context) error {
 	if f.state.Phase == toBegin {
 		if err := f.agree(ctx); err != nil {
@@ -105,8 +105,8 @@ func (f *following) read(ctx context.Context) error {
 	return nil
 }
 
-// follow applies changes. The first request waits for one if there is none. seen, when not
-// nil, is called with each.
+// follow applies changes. The first request waits for a change if there is none. seen, when
+// not nil, is called with each.
 func (f *following) follow(ctx context.Context, wait time.Duration, seen func(recordID)) error {
 	q := client.ChangesRequest{Records: true, Filters: f.request.Filters, Wait: wait}
 	for told := false; ; {
@@ -166,7 +166,7 @@ func (f *following) next(ctx context.Context, q client.ChangesRequest, seen func
 	if err := f.copy.write(ctx, changes, &next); err != nil {
 		return false, err
 	}
-	f.state = next // only what is kept, because it may be settled after an error
+	f.state = next // only what is stored, because it may be settled after an error
 	if len(changes) > 0 {
 		f.shown.changes(f.state.Rows, f.state.Changes, f.spent, f.window)
 	}
@@ -181,8 +181,8 @@ func idOf(record json.RawMessage) (recordID, error) {
 	return members.ID, nil
 }
 
-// digestOf is the same for equal records, whatever the order of their members and the form
-// of their numbers: Postgres changes both.
+// digestOf is equal for equal records, whatever the order of their members and the form of
+// their numbers: Postgres changes both.
 func digestOf(record json.RawMessage) (digest, error) {
 	var value any
 	if err := json.Unmarshal(record, &value); err != nil {

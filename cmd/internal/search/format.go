@@ -13,7 +13,7 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// stdout is what --out takes for the standard output.
+// stdout is the value of --out for the standard output.
 const stdout = "-"
 
 // shownOut names the output in messages.
@@ -24,10 +24,10 @@ func shownOut(path string) string {
 	return path
 }
 
-// endings are the formats of files by the ends of their names.
+// endings maps the extensions of files to formats.
 var endings = map[string]string{".ndjson": "ndjson", ".jsonl": "ndjson", ".csv": "csv", ".parquet": "parquet"}
 
-// possibleEndings is what messages say about them.
+// possibleEndings lists them in messages.
 const possibleEndings = "FILE.ndjson, .jsonl or .csv, each also with .gz or .zst, or FILE.parquet"
 
 // resolveFormat sets the format of an export by the name of its file, unless --format
@@ -62,11 +62,11 @@ func (c *Export) resolveFormat(f *cli.Problems) {
 	}
 }
 
-// packings compress one page of a file. Each is a member of its own, so that a file can be
-// continued and cut at a page; readers of both formats read members one after the other.
+// packings compress one page of a file. Each page is a member of its own, so that a file
+// can be continued and cut at a page; readers of both formats read consecutive members.
 var packings = map[string]func([]byte) ([]byte, error){".gz": gzipped, ".zst": zstandard}
 
-// packingOf takes the ending of packings off a name; "" if it has none.
+// packingOf splits the extension of a packing off a name; "" if it has none.
 func packingOf(name string) (rest, ending string) {
 	for ending := range packings {
 		if cut, ok := strings.CutSuffix(name, ending); ok {

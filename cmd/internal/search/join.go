@@ -14,7 +14,7 @@ import (
 // recordsJoined is the maximum number of records of a row of a join.
 const recordsJoined = 3
 
-// joinOptions ask for a project and a person with each account.
+// joinOptions request a project and a person with each account.
 type joinOptions struct {
 	Join      bool   `help:"Of accounts, also with --book: write with each account a project that meets has_project, and the person whom one calls first, as project_… and contact_…. A row costs 1 to 3 credits."`
 	ProjectBy string `placeholder:"NAME" help:"With --join: the number of which the project has the highest value (default: cost)."`
@@ -29,8 +29,8 @@ func (o joinOptions) Check(f *cli.Problems, of conditions) {
 	}
 }
 
-// joined is a target of accounts with what is joined to them. flat means that its records
-// are objects of all members, as tables have them.
+// joined is a target of accounts with their joined records. flat means that its records are
+// objects of all members, as in tables.
 func (t target) joined(c *client.Client, o joinOptions, book, flat bool) target {
 	t.source = joinSource{t.source, c.JoinRows(book), o.ProjectBy, flat}
 	t.record = joinRecord(t.record)
@@ -38,7 +38,7 @@ func (t target) joined(c *client.Client, o joinOptions, book, flat bool) target 
 	return t
 }
 
-// Beginnings of the members of a flat row.
+// Prefixes of the members of a flat row.
 const (
 	ofProject = "project_"
 	ofContact = "contact_"
@@ -69,7 +69,7 @@ func joinRecord(account reflect.Type) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// joinSource are accounts with what is joined to them. Fields of its searches are members of
+// joinSource has accounts with their joined records. Fields of its searches are members of
 // flat rows.
 type joinSource struct {
 	pages     // of the accounts alone

@@ -11,7 +11,7 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// marked is a cell of a table with what of it matches.
+// marked is a cell of a table with its matches.
 type marked struct {
 	cell      string
 	fragments []client.Fragment
@@ -23,8 +23,8 @@ const (
 	normal = "\x1b[22m"
 )
 
-// marksShown reports whether what matches is shown in bold: on a terminal, unless NO_COLOR
-// is set.
+// marksShown reports whether matches are shown in bold: on a terminal, unless NO_COLOR is
+// set.
 func marksShown(to io.Writer) bool { return cli.IsTerminal(to) && os.Getenv("NO_COLOR") == "" }
 
 // printMarked prints a table as cli.PrintTable does, with marks.
@@ -47,7 +47,7 @@ func printMarked(to io.Writer, heading string, rows [][]marked) error {
 	return err
 }
 
-// markLine marks the cells of a line, which stand in it in their order.
+// markLine marks the cells of a line, which occur in it in their order.
 func markLine(line string, cells []marked) string {
 	var b strings.Builder
 	for _, c := range cells {
@@ -62,8 +62,8 @@ func markLine(line string, cells []marked) string {
 	return b.String() + line
 }
 
-// bold is the cell with what matches in bold. A cell has the characters of its text, up to
-// its length; of a list the places are not known.
+// bold is the cell with its matches in bold. A cell has the characters of its text, up to
+// its length; in a list their positions are not known.
 func (c marked) bold() string {
 	text := []rune(c.cell)
 	var b strings.Builder

@@ -39,7 +39,7 @@ func (c *MCP) Run(ctx context.Context, s *cli.Streams) error {
 	return b.Run(ctx, &sdk.IOTransport{Reader: os.Stdin, Writer: unclosed{s.Out}})
 }
 
-// endpoint is the address for agents of the service: at its root.
+// endpoint is the address for agents, at the root of the service.
 func (c *MCP) endpoint() string {
 	at := strings.TrimSuffix(strings.TrimSuffix(c.URL, "/"), "/api/v1") + "/mcp"
 	if c.Workspace != "" {
@@ -48,7 +48,7 @@ func (c *MCP) endpoint() string {
 	return at
 }
 
-// unclosed is a writer that is left open.
+// unclosed is a writer that is not closed.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

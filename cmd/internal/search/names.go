@@ -12,15 +12,15 @@ import (
 	"atlas/cmd/internal/cli"
 )
 
-// mostNamed is how many firms and how many people of a row are named.
+// mostNamed is the maximum number of named firms, and of named people, of a row.
 const mostNamed = 3
 
-// nameOptions ask for the names of the firms and people whose ids a row has.
+// nameOptions request the names of the firms and people whose ids a row has.
 type nameOptions struct {
 	Names bool `help:"Write also account_names and contact_names, the names of the first three firms and people of a row; with --columns or --fields those of them that these list. A firm or person costs a credit, once a run; a run that ends while it reads names pays for that page of rows again."`
 }
 
-// namings are the members that names are written as, and the ids that they name.
+// namings are the members for names, and the ids that they name.
 var namings = []naming{
 	{"account_names", "account_ids", client.DatasetAccounts},
 	{"contact_names", "contact_ids", client.DatasetContacts},
@@ -48,8 +48,8 @@ func (o nameOptions) Check(f *cli.Problems, of conditions, join bool, columns []
 	}
 }
 
-// named is a target whose rows have the names of columns, all that they can have if there
-// are none.
+// named is a target whose rows have the name columns among columns; without columns, all
+// possible ones.
 func (t target) named(c *client.Client, columns []string) (target, error) {
 	s := &nameSource{pages: t.source, members: t.members()}
 	fields := fieldsOf(t.record)
@@ -90,18 +90,18 @@ func fieldsOf(record reflect.Type) []reflect.StructField {
 // nameSource are rows with the names of their firms and people.
 type nameSource struct {
 	pages
-	members []string // of a row that no fields were asked of
+	members []string // of a row for which no fields were requested
 	columns []nameColumn
 }
 
 type nameColumn struct {
 	name, ids string
 	records   *client.Dataset[json.RawMessage]
-	known     map[string]*string // by id; nil: the record is gone
-	count     int                // how many records there are
+	known     map[string]*string // by id; nil: the record does not exist
+	count     int                // number of records
 }
 
-// atMost is what rows and their names cost at most: no record is read twice.
+// atMost is the maximum price of rows and their names: no record is read twice.
 func (s *nameSource) atMost(rows int) int {
 	most := rows
 	for _, c := range s.columns {
@@ -121,7 +121,7 @@ func (s *nameSource) Cost(ctx context.Context, q client.Search) (client.Cost, er
 	return s.pages.Cost(ctx, s.withIDs(q))
 }
 
-// withIDs asks for the ids in place of names.
+// withIDs requests the ids instead of the names.
 func (s *nameSource) withIDs(q client.Search) client.Search {
 	fields := slices.Clone(q.Fields)
 	if len(fields) == 0 {
@@ -177,7 +177,7 @@ func (c nameColumn) idsIn(record json.RawMessage) ([]string, error) {
 	return ids[:min(len(ids), mostNamed)], nil
 }
 
-// read reads the names that rows need and no row before needed. It returns the credits.
+// read reads the names that rows need and that are not known yet. It returns the credits.
 func (c nameColumn) read(ctx context.Context, rows []json.RawMessage) (credits int, err error) {
 	var wanted []string
 	for _, row := range rows {
@@ -212,7 +212,7 @@ func (c nameColumn) read(ctx context.Context, rows []json.RawMessage) (credits i
 	return credits, nil
 }
 
-// add writes the names of a row behind its other members.
+// add appends the names to a row.
 func (c nameColumn) add(row json.RawMessage) (json.RawMessage, error) {
 	ids, err := c.idsIn(row)
 	if err != nil {

@@ -18,14 +18,15 @@ import (
 	"atlas/internal/durable"
 )
 
-// parquetFile makes a Parquet file of the NDJSON of an export. A Parquet file cannot
-// be continued after a kill, so the export goes on in NDJSON, and the last step is this.
+// parquetFile converts the NDJSON of an export to Parquet. A Parquet file cannot be
+// continued after a kill, so the export runs in NDJSON, and the conversion is its last
+// step.
 type parquetFile struct {
 	columns []string     // in order; none: all
 	record  reflect.Type // of the rows, a type of the client
 }
 
-// rowGroup is the number of rows that are kept in memory. Readers skip whole groups.
+// rowGroup is the number of rows in memory. Readers skip whole groups.
 const rowGroup = 50_000
 
 // write replaces the file at path with the rows.
@@ -33,7 +34,7 @@ func (p parquetFile) write(path string, rows io.ReadSeeker, written func(rows in
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(p.print(to, rows, written)) }()
 	err := durable.ReplaceFrom(path, from)
-	_ = from.CloseWithError(err) // nil ends what encodes
+	_ = from.CloseWithError(err) // nil ends the encoder
 	return err
 }
 
@@ -93,8 +94,8 @@ func (p parquetFile) encode(to io.Writer, rows io.Reader, columns []string, writ
 	return out.Close()
 }
 
-// row returns the type of a row: a struct with a field for each column, which JSON is
-// decoded into. Its field names mean nothing, the tags name the columns.
+// row returns the type of a row: a struct with a field for each column, into which JSON is
+// decoded. Its field names mean nothing, the tags name the columns.
 func (p parquetFile) row(columns []string) reflect.Type {
 	types := map[string]reflect.Type{}
 	for field := range p.record.Fields() {
@@ -113,8 +114,8 @@ func (p parquetFile) row(columns []string) reflect.Type {
 }
 
 // columnOf returns the type of a column of values of type t, and its Parquet options.
-// Unknown values are null, unknown lists empty. Another type than those of records,
-// nil included, is written as JSON.
+// Unknown values are null, unknown lists empty. Other types than those of records,
+// including nil, are written as JSON.
 func columnOf(t reflect.Type) (reflect.Type, string) {
 	if t != nil && t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -149,10 +150,10 @@ func eachRow(from io.Reader, do func([]byte) error) error {
 	return lines.Err()
 }
 
-// spoolOf is the file that the rows of a Parquet file wait in.
+// spoolOf is the temporary file with the rows of a Parquet file.
 func spoolOf(out string) string { return out + ".ndjson" }
 
-// mayReplace returns an error if there is a file that no export wrote.
+// mayReplace returns an error if the file exists and no export wrote it.
 func (c *Export) mayReplace() error {
 	_, err := os.Stat(c.Out)
 	_, known := os.Stat(c.CursorFile)
@@ -168,8 +169,8 @@ func (c *Export) mayReplace() error {
 	return nil
 }
 
-// convert ends an export to a Parquet file: it writes the file, and removes the rows.
-// A kill before the cursor file says so repeats it.
+// convert ends an export to a Parquet file: it writes the file, and removes the rows. After
+// a kill it is repeated until the cursor file records it.
 func (c *Export) convert(e *exporting) error {
 	state := e.file.state
 	if state.Converted {

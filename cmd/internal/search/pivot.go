@@ -75,7 +75,7 @@ func (c *Pivot) Run(ctx context.Context, s *cli.Streams) error {
 	return c.print(s.Out, t, p)
 }
 
-// pivotBy parses FIELD or FIELD:HOW, as a facet has them.
+// pivotBy parses FIELD or FIELD:HOW, as in a facet.
 func pivotBy(option, arg string, describe func() ([]client.Field, error)) (*client.PivotBy, error) {
 	f, err := parseFacet(arg, describe)
 	if err != nil {
@@ -87,7 +87,7 @@ func pivotBy(option, arg string, describe func() ([]client.Field, error)) (*clie
 	return &client.PivotBy{Field: f.Field, Limit: f.Limit, Interval: f.Interval}, nil
 }
 
-// groupName is a group for people.
+// groupName is the name of a group for people.
 func groupName(g client.PivotGroup) string {
 	switch g.Kind {
 	case client.GroupOfValue:
@@ -98,8 +98,8 @@ func groupName(g client.PivotGroup) string {
 	return "(" + string(g.Kind) + ")"
 }
 
-// print prints a table with a column for each group of the columns, in which a measure stands
-// in place of the count.
+// print prints a table with a column for each group of the columns. A measure replaces the
+// count.
 func (c *Pivot) print(out io.Writer, t target, p client.Pivot) error {
 	if _, err := fmt.Fprintf(out, "%s %s match\n\n", cli.Grouped(int(p.Count)), t.name); err != nil {
 		return err

@@ -75,8 +75,8 @@ func (p *exportProgress) expect(rows int) {
 // asks reports whether somebody at a terminal can answer.
 func (p *exportProgress) asks() bool { return p.terminal && cli.IsTerminal(os.Stdin) }
 
-// agree says something and asks a terminal before more than asksFrom credits are spent,
-// unless yes. Errors: those of confirm.
+// agree prints a message and asks for confirmation on a terminal before more than asksFrom
+// credits are spent, unless yes. Errors: those of confirm.
 func (p *exportProgress) agree(ctx context.Context, credits int, yes bool, what string) error {
 	if credits <= asksFrom || yes || !p.asks() {
 		return nil
@@ -85,7 +85,7 @@ func (p *exportProgress) agree(ctx context.Context, credits int, yes bool, what 
 	return confirm(ctx, os.Stdin, p.to)
 }
 
-// changes shows the state after changes, as page does.
+// changes shows the state after changes, like page.
 func (p *exportProgress) changes(rows, changes int, spent int, window client.Window) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
@@ -106,7 +106,7 @@ func (p *exportProgress) converted(rows, all int) {
 	}
 }
 
-// due reports whether it is time to show something again. The lock is held.
+// due reports whether it is time to update the display. The lock is held.
 func (p *exportProgress) due() bool {
 	every := cli.ProgressInterval
 	if p.terminal {
@@ -141,7 +141,7 @@ func (p *exportProgress) show(line string) {
 	_, _ = fmt.Fprintln(p.to, line)
 }
 
-// note prints a line that stays.
+// note prints a permanent line.
 func (p *exportProgress) note(line string) {
 	p.clear()
 	p.lock.Lock()

@@ -42,7 +42,7 @@ Status: 0 searched (perhaps without a find), 1 failed, 2 arguments make no sense
 
 const maxShownRecords = 10_000
 
-// AfterApply makes JSON say the same as Output.
+// AfterApply sets JSON to match Output.
 func (c *Search) AfterApply() error {
 	as := cli.Output{Output: c.Output, JSON: c.JSON}
 	err := as.AfterApply()
@@ -100,7 +100,7 @@ func (c *Search) Run(ctx context.Context, s *cli.Streams) error {
 		q.Query = found.didYouMean
 		found, err = gather(ctx, t, q, c.Limit)
 	}
-	if err == nil || len(found.records) > 0 { // print what was paid for, whatever failed later
+	if err == nil || len(found.records) > 0 { // print paid records, whatever failed later
 		if printErr := c.print(s, t, found); printErr != nil {
 			return printErr
 		}
@@ -287,9 +287,9 @@ func shownCell(raw json.RawMessage) string {
 	return cli.ShownText(strings.TrimSuffix(plainText(raw, ", "), "T00:00:00.000Z"))
 }
 
-// plainText formats a JSON value: the characters of a string, the joined
-// elements of a list, "" for null, and the JSON text of all else, so that
-// numbers keep their digits.
+// plainText formats a JSON value: the characters of a string, the joined elements of a
+// list, "" for null, and the JSON text of anything else, so that numbers retain their
+// digits.
 func plainText(raw json.RawMessage, separator string) string {
 	raw = bytes.TrimSpace(raw)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"atlas/workspace"
 )
 
-// conditions hold what to search and for what.
+// conditions say what to search and for what.
 type conditions struct {
 	Dataset string   `arg:"" optional:"" default:"" enum:",accounts,contacts,projects,signals" help:"Global dataset: accounts, contacts, projects, signals."`
 	Book    string   `default:"" enum:",accounts,contacts,projects" placeholder:"DATASET" help:"Search the workspace's book of accounts, contacts or projects instead."`
@@ -101,7 +101,7 @@ func (o searchOptions) sort() (*client.Sort, error) {
 	return &client.Sort{Field: field, Order: client.Order(order)}, nil
 }
 
-// pages are what is searched page by page.
+// pages is a target that is searched page by page.
 type pages interface {
 	Search(ctx context.Context, q client.Search) (*client.Page[json.RawMessage], error)
 	Cost(ctx context.Context, q client.Search) (client.Cost, error)
@@ -113,12 +113,12 @@ type pages interface {
 // target is what is searched.
 type target struct {
 	source pages
-	// each is the most that a row costs, and most are the rows of a page.
+	// each is the maximum price of a row, and most the maximum number of rows of a page.
 	each, most int
-	// atMost is what so many rows cost at most; nil: each of them what each says.
+	// atMost is the maximum price of the given number of rows; nil: each row costs up to
+	// each.
 	atMost func(rows int) int
-	// name for messages: "accounts", "accounts of the book", "records of the
-	// View".
+	// name is for messages: "accounts", "accounts of the book", "records of the View".
 	name string
 	// fields is the dataset whose field descriptions apply.
 	fields client.DatasetName
@@ -127,8 +127,8 @@ type target struct {
 	definition json.RawMessage
 }
 
-// resolve finds the target, builds the search and checks the columns and fields. A column
-// that rows have only when it is asked for asks for the columns.
+// resolve finds the target, builds the search and checks the columns and fields. Some
+// columns exist only on request; their request depends on the columns.
 func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns, fields []string) (target, client.Search, error) {
 	t, err := o.find(ctx, c)
 	if err != nil {
@@ -158,7 +158,7 @@ func (o searchOptions) resolve(ctx context.Context, c *client.Client, columns, f
 	return t, q, t.checkColumns(columns)
 }
 
-// checkAmong refuses columns that fields leave out.
+// checkAmong refuses columns that are not among fields.
 func checkAmong(f *cli.Problems, columns, fields []string) {
 	for _, name := range columns {
 		if len(fields) > 0 && name != "id" && !slices.Contains(fields, name) {
@@ -167,7 +167,7 @@ func checkAmong(f *cli.Problems, columns, fields []string) {
 	}
 }
 
-// checkNear refuses the misspelt name of a known field before the service is asked. Other
+// checkNear refuses the misspelt name of a known field before calling the service. Other
 // unknown names are left to the service, which may be newer.
 func (t target) checkNear(option, name string, describe func() ([]client.Field, error)) error {
 	known := t.choice()
@@ -233,15 +233,15 @@ var (
 	}
 )
 
-// members are the names of a record's fields, in order, without those that a search
-// has to ask for.
+// members are the names of a record's fields, in order, without those that must be
+// requested.
 func (t target) members() []string { return members(t.record) }
 
 func members(record reflect.Type) []string {
 	return namesOf(record, func(_ reflect.Type, options string) bool { return options == "" })
 }
 
-// choice are the names of the fields that a search can ask for: all but what only an
+// choice are the names of the fields that a search can request: all but what only an
 // include adds.
 func (t target) choice() []string {
 	return namesOf(t.record, func(of reflect.Type, _ string) bool { return !embeds(of) })
@@ -252,7 +252,7 @@ func embeds(of reflect.Type) bool {
 	return (of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer) && of.Elem().Kind() == reflect.Struct
 }
 
-// namesOf are the names of those fields of a record that is holds for.
+// namesOf are the names of the fields of a record for which is returns true.
 func namesOf(record reflect.Type, is func(of reflect.Type, options string) bool) []string {
 	var names []string
 	for field := range record.Fields() {

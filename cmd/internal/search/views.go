@@ -14,7 +14,7 @@ type Views struct {
 	Check viewsCheck `cmd:"" help:"List the Dynamic Views whose text finds more records in all forms than as typed."`
 }
 
-// viewsCheck counts the records of Views both ways.
+// viewsCheck counts the records of Views in both readings of their text.
 type viewsCheck struct {
 	apiAccess
 	cli.Output

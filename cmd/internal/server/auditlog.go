@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// AuditLog holds how the audit log is kept.
+// AuditLog has the options of the audit log.
 type AuditLog struct {
 	AuditKept      time.Duration `name:"audit-kept" env:"ATLAS_AUDIT_KEPT" default:"9600h" help:"How long events of the audit log and its counts are kept, 24h to 87600h (default: 9600h, 400 days)."`
 	AuditKey       string        `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"path" placeholder:"FILE" help:"Ed25519 key in PEM, as openssl genpkey -algorithm ed25519 makes it: it signs where the kept part of the audit log begins (default: nothing is signed)."`
@@ -35,7 +35,7 @@ func (c AuditLog) Check(f *cli.Problems) {
 	}
 }
 
-// auditKey is nil without one.
+// auditKey is nil without a key.
 func (c AuditLog) auditKey() (ed25519.PrivateKey, error) {
 	if c.AuditKey == "" {
 		return nil, nil
@@ -51,7 +51,7 @@ func (c AuditLog) auditKey() (ed25519.PrivateKey, error) {
 	return private, err
 }
 
-// wireAuditLog seals the audit log, counts for it, and lets it be read.
+// wireAuditLog wires the sealing of the audit log, its counters and its reading.
 func wireAuditLog(
 	c Config,
 	w *wired,

@@ -99,7 +99,7 @@ func (c Config) Check() error {
 	if source, err := tiles.Open(c.MapTiles, c.MapAttribution); err != nil {
 		f.Add("--map-tiles (ATLAS_MAP_TILES): %v", err)
 	} else if source.Archive != nil {
-		_ = source.Archive.Close() // it is opened again where it is served
+		_ = source.Archive.Close() // it is opened later where it is served
 	}
 	if _, err := c.SuppressionKeys(); err != nil {
 		f.AddError(err)
@@ -110,7 +110,7 @@ func (c Config) Check() error {
 	return f.Err()
 }
 
-// tables are those that texts are read by.
+// tables are the tables for reading texts.
 func (c Config) tables() (*words.Tables, error) {
 	if c.Synonyms == "" {
 		return words.Published, nil

@@ -12,7 +12,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// mailsDigests reports whether signals are mailed: links to end that need the address of
+// mailsDigests reports whether signals are mailed: unsubscribe links need the address of
 // this service.
 func (c Config) mailsDigests() bool { return c.mail().Enabled() && c.PublicURL != "" }
 
@@ -65,10 +65,10 @@ func wireEmails(
 	return nil
 }
 
-// noMail ends e-mails where no mail server is configured.
+// noMail drops e-mails if no mail server is configured.
 type noMail struct{}
 
-// Send sends nothing, for good.
+// Send drops the e-mail permanently.
 func (noMail) Send(context.Context, string, string, string, string) (final bool, err error) {
 	return true, errors.New("no mail server is configured")
 }

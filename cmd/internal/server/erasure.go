@@ -19,7 +19,8 @@ import (
 )
 
 // wireErasures lets people have contacts erased by links, if there is a key of the list of
-// suppressions. Letters are sent if there are a mail server and an address to lead to.
+// suppressions. Letters are sent if a mail server and an address for the links are
+// configured.
 func wireErasures(c Config, w *wired, es *elastic.Client, system *postgres.System, options jobs.Options, log *slog.Logger) error {
 	keys, err := c.SuppressionKeys()
 	if err != nil || len(keys) == 0 {
@@ -29,7 +30,7 @@ func wireErasures(c Config, w *wired, es *elastic.Client, system *postgres.Syste
 	if err != nil {
 		return err
 	}
-	// What is in it can be lost: Postgres says what is to be erased.
+	// Its content may be lost: the list of erasures is in Postgres.
 	dir, err := os.MkdirTemp("", "atlas-erasure-")
 	if err != nil {
 		return err

@@ -13,19 +13,19 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// feedInterval is how often a server sees to the feed of changes, and bounds how late a
-// follower learns what a killed writer had changed.
+// feedInterval is how often a server maintains the feed of changes. It bounds the delay
+// after which followers see the changes of a killed writer.
 const feedInterval = 10 * time.Second
 
-// isBusy reports whether an error is that another server has the lease.
+// isBusy reports whether an error means that another server has the lease.
 func isBusy(err error) bool {
 	_, held := errors.AsType[*postgres.LeaseHeldError](err)
 	return held
 }
 
-// keepFeed ends what killed writers of the feed left, moves what workspaces hold of merged
-// records, and deletes old changes, also those of workspaces, kept answers and links to erase, until ctx ends. It logs the
-// first failure and the first success after failures.
+// keepFeed settles the feed, moves what workspaces hold of merged records, and deletes old
+// changes, including those of workspaces, stored answers and links to erase, until ctx
+// ends. It logs the first failure and the first success after failures.
 func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) {
 	f := &feed.Feed{
 		Store: system, Elastic: background, Names: c.Names(),
@@ -35,7 +35,7 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 	for timer.Sleep(ctx, feedInterval) == nil {
 		err := f.Keep(ctx, system)
 		if isBusy(err) {
-			err = nil // its holder sees to it
+			err = nil // its holder does it
 		}
 		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
 		if time.Since(forgotten) > time.Minute {

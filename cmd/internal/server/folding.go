@@ -9,11 +9,11 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// foldingJobs are of workspaces whose names are to be folded again, since folding grew. A
-// migration adds them.
+// foldingJobs refold the names of workspaces after a new version of folding. A migration
+// adds them.
 const foldingJobs jobs.Kind = "folding"
 
-// refold does foldingJobs. Names of Views that became equal stay; it reports them.
+// refold runs foldingJobs. Views whose names became equal remain; it reports them.
 func refold(system *postgres.System, log *slog.Logger) jobs.Handler {
 	return jobs.Handler{
 		Kind: foldingJobs, Timeout: time.Minute, Slots: 2, LaneSlots: 1,

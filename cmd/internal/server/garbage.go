@@ -10,12 +10,12 @@ import (
 
 // Go's default of GOGC, 100, lets the heap grow by as much as is live. Between requests a
 // server has about 15 MiB of live heap, and collections that frequent cost about 10 % of
-// its CPU. With 300 at all times, many large requests at once would leave three times
-// their memory as garbage.
+// its CPU. With 300 at all times, many large requests at once would leave three times their
+// memory as garbage.
 const (
 	leastGCPercent, mostGCPercent = 100, 300
 	// cheapGarbage is how much garbage, in bytes, the heap may have beyond its live part
-	// where leastGCPercent allows less.
+	// even if leastGCPercent allows less.
 	cheapGarbage = 64 << 20
 )
 

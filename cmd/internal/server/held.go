@@ -21,7 +21,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// Held holds the settings of the indices of held records.
+// Held has the settings of the indices of held records.
 type Held struct {
 	HeldShards   int `name:"held-shards" env:"ATLAS_HELD_SHARDS" default:"1" help:"Primary shards of a new index of held records, 1 to 1024 (default: 1); each workspace is on one of them."`
 	HeldReplicas int `name:"held-replicas" env:"ATLAS_HELD_REPLICAS" default:"0" help:"Copies of each shard of a new index of held records, 0 to 10 (default: 0)."`
@@ -44,10 +44,9 @@ func (c Held) Settings() mappings.Settings {
 // start. After it the service starts without them, and the sweep creates them.
 const prepareTimeout = 10 * time.Second
 
-// wireHeld wires books and Views, their searches, and the projector, which has
-// an Elasticsearch client of its own. stopSweep ends the sweep. closeProjector
-// ends the rest; call it after the last request. unhurried searches for what runs beside
-// requests.
+// wireHeld wires books and Views, their searches, and the projector, which has an
+// Elasticsearch client of its own. stopSweep ends the sweep. closeProjector ends the rest;
+// call it after the last request. unhurried is the search engine for background work.
 func wireHeld(
 	ctx context.Context,
 	c Config,

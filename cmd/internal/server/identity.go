@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/identity"
 )
 
-// wireIdentity wires the settings of identity, keeps proved domains checked, and returns the
-// sign-in by providers of workspaces. These are reached as webhooks are.
+// wireIdentity wires the settings of identity, rechecks proved domains, and returns the
+// sign-in by providers of workspaces. Requests to these are guarded like webhooks.
 func wireIdentity(c Config, w *wired, flows *session.Store, with signing, log *slog.Logger) *oidc.Own {
 	guard, sealer := egress.New(c.Webhooks.Allow, nil), identity.Sealer{Keys: c.cursorKeys()}
 	settings := &identity.Settings{

@@ -9,9 +9,9 @@ import (
 	"atlas/service/api"
 )
 
-// knownKeys are how the keys of examples of this repository begin, folded: everybody reads
-// them there. Those of placeholder are to be replaced wherever the server listens. The
-// others do for trials on one's own machine.
+// knownKeys are the prefixes of keys in examples of this repository, folded: they are
+// public. Placeholders must be replaced wherever the server listens. The others are
+// acceptable for trials on one's own machine.
 var (
 	placeholder = []string{"change"}
 	knownKeys   = []string{"only-for-trials", "a development secret", "a key that signs cursors", "a key of the servers"}
@@ -22,8 +22,8 @@ func begins(key string, with []string) bool {
 	return slices.ContainsFunc(with, func(beginning string) bool { return strings.HasPrefix(key, beginning) })
 }
 
-// checkKnown refuses keys of examples. Who knows the secret of access tokens is the owner of
-// every workspace.
+// checkKnown refuses keys of examples. Whoever knows the secret of access tokens can act as
+// the owner of every workspace.
 func (c Config) checkKnown(f *cli.Problems) {
 	open := !onLoopback(c.Listen)
 	refuse := func(option, key, instead string, accepted bool) {
@@ -49,7 +49,7 @@ func (c Config) checkKnown(f *cli.Problems) {
 func onLoopback(listen string) bool {
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return true // another check tells
+		return true // another check reports it
 	}
 	ip := net.ParseIP(host)
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()

@@ -12,16 +12,16 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// movesAtOnce is how many merges are looked at in a row, and movePause how long one is
-// put off that failed, so that it does not keep others waiting.
+// movesAtOnce is how many merges are read at once, and movePause how long a failed one is
+// postponed, so that it does not block others.
 const (
 	movesAtOnce = 100
 	movePause   = time.Minute
 )
 
-// moveMerged moves what workspaces hold of records that became others to those, and
-// begins nothing new after atMost: a load can have millions of merges. Several servers may
-// do it at once, and what was interrupted is done again.
+// moveMerged moves what workspaces hold of merged records to their targets, and starts no
+// new batch after atMost: a load can have millions of merges. Several servers may run it at
+// once, and interrupted work is repeated.
 func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, system *postgres.System, atMost time.Duration) error {
 	for began := time.Now(); ; {
 		due, err := system.MergeMoves(ctx, movesAtOnce)
@@ -51,8 +51,8 @@ func moveMerged(ctx context.Context, live feed.Live, store *postgres.Store, syst
 	}
 }
 
-// endsOf returns what the records became, without those that are there again: that is told
-// soon.
+// endsOf returns the final targets of merged records, without records that exist again:
+// their change will be published soon.
 func endsOf(
 	ctx context.Context,
 	live feed.Live,

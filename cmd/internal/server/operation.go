@@ -23,7 +23,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// Operation holds the limits of a server, its shutdown and its metrics and
+// Operation has the limits of a server, and the options of its shutdown, metrics and
 // traces.
 type Operation struct {
 	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
@@ -46,7 +46,7 @@ const (
 	// DefaultFreeRate and DefaultFreeBurst are the usual Operation.FreeRate and
 	// Operation.FreeBurst.
 	DefaultFreeRate, DefaultFreeBurst = 20, 60
-	// searchMargin is what a request may take in addition to its search.
+	// searchMargin is the maximum duration of a request beyond its search.
 	searchMargin = 20 * time.Second
 	// acquireTimeout bounds the wait of a request for a Postgres connection. It
 	// exceeds the time to connect.
@@ -86,7 +86,7 @@ func (c Config) checkOperation(f *cli.Problems) {
 	f.Duration("--drain-pause (ATLAS_DRAIN_PAUSE)", c.DrainPause, 0, 5*time.Minute)
 }
 
-// trustedProxies are networks; an address is one by itself.
+// trustedProxies are networks; an address is a network of one.
 func (c Operation) trustedProxies() (all []netip.Prefix, err error) {
 	for _, text := range c.TrustedProxies {
 		text = strings.TrimSpace(text)

@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/subscriptions"
 )
 
-// Mail holds how invitations are mailed.
+// Mail has the options of mailed invitations.
 type Mail struct {
 	SMTPURL   string `name:"smtp-url" env:"ATLAS_SMTP_URL" placeholder:"URL" help:"Mail server for invitations and, with --public-url, for signals and links to erase, smtp://user:password@host:587 (STARTTLS; ?tls=none without) or smtps://host:465; empty: none is sent, and the link in the API's answer is all there is."`
 	MailFrom  string `name:"mail-from" env:"ATLAS_MAIL_FROM" placeholder:"ADDRESS" help:"Sender of invitations, with or without a name; required with --smtp-url."`
@@ -30,7 +30,7 @@ func (c Mail) mail() mail.Config { return mail.Config{URL: c.SMTPURL, From: c.Ma
 
 func (c Mail) Check(f *cli.Problems) {
 	f.AddError(c.mail().Validate())
-	// Any key will do to check the address.
+	// Any key suffices to check the address.
 	if _, err := people.NewInvitationLinks(c.acceptURL(), make([]byte, 16)); err != nil {
 		f.Add("--accept-url (ATLAS_ACCEPT_URL): %v", err)
 	}
@@ -71,7 +71,7 @@ func wirePeople(
 	}
 }
 
-// wireSCIM wires what identity providers of workspaces do.
+// wireSCIM wires SCIM for the identity providers of workspaces.
 func wireSCIM(store *postgres.Store, system *postgres.System, gate *auth.Authenticator, now func() time.Time) api.SCIM {
 	return api.SCIM{
 		Provisioning: &scim.Provisioning{Store: store, Groups: store, Changed: gate.Forget, Now: now},

@@ -45,8 +45,8 @@ func (p postgresRoles) ready(ctx context.Context) error {
 	return errors.Join(appAddress(p.store.Ready(ctx)), systemAddress(p.system.Ready(ctx)))
 }
 
-// check queries both roles. wrong lists the addresses that lead to a wrong
-// role; away is why a role is unknown.
+// check queries both roles. wrong lists the addresses that lead to a wrong role; away is
+// why a role is unknown.
 func (p postgresRoles) check(ctx context.Context) (wrong, away error) {
 	ctx, cancel := context.WithTimeout(ctx, roleTimeout)
 	defer cancel()

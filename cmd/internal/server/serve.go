@@ -30,8 +30,8 @@ func (c *Serve) Run(ctx context.Context, s *cli.Streams) error {
 	return Run(ctx, c.Config, log, nil)
 }
 
-// Timeouts of the server. A client that exceeds one is disconnected, so that it
-// cannot hold a connection for ever.
+// Timeouts of the server. A client that exceeds one is disconnected, so that it cannot hold
+// a connection indefinitely.
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
@@ -40,8 +40,8 @@ const (
 	maxHeader     = 64 << 10 // bytes
 )
 
-// Run serves the API on the backends of c until ctx ends, then lets requests in
-// flight finish. listening, when not nil, receives the address.
+// Run serves the API on the backends of c until ctx ends, then lets requests in flight
+// finish. listening, when not nil, receives the address.
 func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr string)) error {
 	tuneGC()
 	if pause := c.drainPause(); pause < c.DrainPause {
@@ -101,7 +101,7 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 	return err
 }
 
-// reachable is the address of a listener as this machine reaches it.
+// reachable is the address of a listener for programs on this machine.
 func reachable(a net.Addr) string {
 	if tcp, ok := a.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
 		return net.JoinHostPort("localhost", strconv.Itoa(tcp.Port))

@@ -10,10 +10,10 @@ import (
 	"atlas/internal/timer"
 )
 
-// shutdown stops a server, within drain whatever blocks: readiness answers 503
-// and the pause lets balancers notice, while requests are still served;
-// background jobs end and release their leases; new connections are refused;
-// requests in flight end or are cut off; the backends are closed.
+// shutdown stops a server within drain, even if something blocks: readiness answers 503 and
+// the pause lets balancers notice, while requests are still served; background jobs end and
+// release their leases; new connections are refused; requests in flight end or are cut off;
+// the backends are closed.
 type shutdown struct {
 	drain, pause time.Duration
 	http         *http.Server
@@ -22,12 +22,12 @@ type shutdown struct {
 	log          *slog.Logger
 }
 
-// errCutOff is the cause of the cancellation of a request that outlives the
-// drain limit. It distinguishes this from a client that has disconnected.
+// errCutOff is the cause of the cancellation of a request that outlives the drain limit. It
+// distinguishes this from a client that has disconnected.
 var errCutOff = errors.New("cut off: the server is stopping")
 
-// closing is the part of the drain limit that is reserved for closing: requests
-// that were cut off release what they hold.
+// closing is the part of the drain limit that is reserved for closing: requests that were
+// cut off release their resources.
 func (s shutdown) closing() time.Duration { return min(s.drain/4, 3*time.Second) }
 
 func (s shutdown) run() {

@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// SignIn holds how people sign in to the Explorer, and how long that lasts. A duration of 0
-// means the default.
+// SignIn has the options of signing in to the Explorer, and the duration of sessions. A
+// duration of 0 means the default.
 type SignIn struct {
 	OIDCIssuer       string   `name:"oidc-issuer" env:"ATLAS_OIDC_ISSUER" placeholder:"URL" help:"OpenID provider with which people sign in to the Explorer, such as https://login.example; empty: nobody can sign in."`
 	OIDCClientID     string   `name:"oidc-client-id" env:"ATLAS_OIDC_CLIENT_ID" placeholder:"ID" help:"What the provider knows this service by; required with --oidc-issuer."`
@@ -57,7 +57,7 @@ func Sessions(
 	})
 }
 
-// signing has what signing in needs beside the sessions.
+// signing has the dependencies of signing in besides the sessions.
 type signing struct {
 	store  *postgres.Store
 	system *postgres.System
@@ -65,8 +65,8 @@ type signing struct {
 	now    func() time.Time
 }
 
-// wireSignIn lets people sign in, if the configuration says how: by the provider of the service,
-// and by those of workspaces.
+// wireSignIn wires signing in, if it is configured: by the provider of the service, and by
+// those of workspaces.
 func wireSignIn(c Config, w *wired, client redis.UniversalClient, with signing, log *slog.Logger) {
 	w.server.Memberships = with.system
 	sessions := Sessions(client, c, nil)
@@ -91,6 +91,6 @@ func wireSignIn(c Config, w *wired, client redis.UniversalClient, with signing, 
 	}
 	w.backends = append(w.backends, signIn.Close)
 	w.server.SignIn = signIn
-	// The first attempt to sign in reads the provider again, if it does not answer yet.
+	// The first attempt to sign in reads the provider, if it does not answer yet.
 	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { _ = signIn.Discover(ctx) }, log))
 }

@@ -16,12 +16,12 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// Webhooks holds where webhooks may lead.
+// Webhooks has the options for addresses of webhooks.
 type Webhooks struct {
 	Allow []netip.Prefix `name:"webhook-allow" env:"ATLAS_WEBHOOK_ALLOW" sep:"," placeholder:"CIDR" help:"Networks that webhooks may lead to beside public addresses, with plain HTTP too, such as 10.1.0.0/16; may be repeated. Every workspace can reach them: name no network with services that trust their callers."`
 }
 
-// Check refuses prefixes with bits that do not count, which are mistakes.
+// Check refuses prefixes with bits after their length, which are mistakes.
 func (c Webhooks) Check(f *cli.Problems) {
 	for _, p := range c.Allow {
 		if p != p.Masked() {
@@ -49,7 +49,7 @@ func (r *runners) run(h jobs.Handler) *jobs.Runner {
 	return runner
 }
 
-// background runs what makes jobs, or keeps them.
+// background runs a function that makes or maintains jobs.
 func (r *runners) background(run func(context.Context)) {
 	r.stop = append(r.stop, inBackground(run, r.log))
 }
@@ -79,7 +79,7 @@ func wireWebhooks(
 		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log, Now: r.options.Now}
 }
 
-// keepJobs deletes old jobs until ctx ends, and first seals secrets again whose key was
+// keepJobs deletes old jobs until ctx ends. First it reseals secrets whose key was
 // replaced.
 func keepJobs(ctx context.Context, system *postgres.System, sealer webhooks.Sealer, log *slog.Logger) {
 	lost, err := system.ResealWebhooks(ctx, sealer)

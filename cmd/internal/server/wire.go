@@ -208,15 +208,15 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	return w, nil
 }
 
-// tellRedisAway says once that Redis does not answer: nobody may ask for readiness.
+// tellRedisAway logs once that Redis does not answer, in case nothing polls readiness.
 func tellRedisAway(ctx context.Context, ledger *credits.Ledger, log *slog.Logger) {
 	if err := ledger.Ready(ctx); err != nil && ctx.Err() == nil {
 		log.Warn("Redis cannot be used yet", "error", blame("--redis-url (ATLAS_REDIS_URL)", err).Error())
 	}
 }
 
-// IndicesReady checks that the alias of each dataset answers with all shards,
-// and that the fields of its index are those of this version.
+// IndicesReady checks that the alias of each dataset answers with all shards, and that the
+// fields of its index are those of this version.
 func IndicesReady(ctx context.Context, es *elastic.Client, names mappings.Names) error {
 	aliases := make([]string, len(catalog.Datasets))
 	for i, d := range catalog.Datasets {

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// limitWrites gives a client this long to read a response, from its first byte.
-// http.Server.WriteTimeout starts at the request header and has to cover the
-// longest request, so after a quick one a slow reader could keep its place
-// among the requests in flight for the rest of it.
+// limitWrites bounds the time for a client to read a response, from its first byte.
+// http.Server.WriteTimeout starts at the request header and has to cover the longest
+// request, so after a quick one a slow reader could occupy its place among the requests in
+// flight for the rest of it.
 func limitWrites(h http.Handler, most time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(&deadlineWriter{ResponseWriter: w, most: most}, r)
