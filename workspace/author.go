@@ -2,9 +2,9 @@ package workspace
 
 import "context"
 
-// Author is who makes a change in a workspace, as its history has it: a user, an API key, or
-// the identity provider that has a token for SCIM. The zero value is the operator, or Atlas
-// itself.
+// Author is who makes a change in a workspace, as recorded in its history: a user, an API
+// key, or the identity provider that has a SCIM token. The zero value is the operator, or
+// Atlas itself.
 type Author struct {
 	User UserID
 	Key  KeyID

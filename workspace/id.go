@@ -9,8 +9,8 @@ import (
 	"atlas/internal/input"
 )
 
-// ID identifies a workspace. It is a separate type so that no other id can be
-// passed as the tenant. Every store refuses the zero value (see Check).
+// ID identifies a workspace. It is a separate type so that no other id can be passed as the
+// tenant. Every store refuses the zero value (see Check).
 type ID uuid.UUID
 
 // TypedID is a UUID that identifies one kind of thing. Ids of different kinds
@@ -26,7 +26,7 @@ type (
 	UserID = TypedID[userKind]
 	// KeyID identifies an API key. It is part of the key's text.
 	KeyID = TypedID[keyKind]
-	// SCIMTokenID identifies a token that an identity provider has for SCIM. It is part of the
+	// SCIMTokenID identifies the SCIM token of an identity provider. It is part of the
 	// token's text.
 	SCIMTokenID = TypedID[tokenKind]
 )

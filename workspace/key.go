@@ -25,8 +25,8 @@ const (
 	WorkspaceRead  Scope = "workspace:read"
 	WorkspaceWrite Scope = "workspace:write"
 	// WorkspaceAdmin lets a key with WorkspaceWrite act as an admin on members and
-	// invitations. Without it the key reaches members of that role only. Of users the role
-	// decides.
+	// invitations. Without it the key can only change members of that role. Users are
+	// governed by their role.
 	WorkspaceAdmin Scope = "workspace:admin"
 )
 
@@ -56,38 +56,39 @@ type Key struct {
 	ID KeyID
 	// Name is 1..120 characters, trimmed, without control characters.
 	Name string
-	// Workspaces are 1..MaxKeyWorkspaces different workspaces that the key may act
-	// in. The first is the default.
+	// Workspaces are 1..MaxKeyWorkspaces distinct workspaces that the key may act in. The
+	// first is the default.
 	Workspaces []ID
-	// DefaultDeleted: the default was deleted, and no other took its place.
+	// DefaultDeleted means that the default was deleted, and no other replaced it.
 	DefaultDeleted bool
 	// EndedIn are those of Workspaces that have ended the key for themselves.
 	EndedIn []ID
-	// Home is the workspace that the key belongs to: it acts there alone, and its owners
-	// and admins govern it. Zero for a key that an operator made.
+	// Home is the workspace that the key belongs to: the key only acts there, and its
+	// owners and admins govern it. Zero for a key that an operator made.
 	Home ID
 	// CreatedBy is the person who made the key, or the key that made it. CreatedByKey is
 	// that key. Both are zero for an operator.
 	CreatedBy    UserID
 	CreatedByKey KeyID
-	// Scopes are different, at least one.
+	// Scopes are distinct, at least one.
 	Scopes []Scope
 	// Restricted keys are refused until an operator lifts the restriction.
 	Restricted bool
 	Budget     KeyBudget
-	// Networks are those that the key may be used from, at most MaxKeyNetworks; none: any.
+	// Networks are those from which the key may be used, at most MaxKeyNetworks; none: any.
 	Networks []netip.Prefix
 	// ExpiresAt and RevokedAt end the key; nil means never.
 	ExpiresAt, RevokedAt *time.Time
-	// LastUsedAt is accurate to a minute; nil for a key never used. LastNetwork is where that
-	// was from: an IPv4 address or the /64 of an IPv6 address, not valid if it is not known.
+	// LastUsedAt is accurate to a minute; nil for a key never used. LastNetwork is where it
+	// was used then: an IPv4 address or the /64 of an IPv6 address, not valid if it is not
+	// known.
 	LastUsedAt  *time.Time
 	LastNetwork netip.Prefix
 	CreatedAt   time.Time
-	// OldUntil is until when the secret before the last rotation is good too; nil: there was
-	// no rotation.
+	// OldUntil is until when the secret before the last rotation is valid too; nil: there
+	// was no rotation.
 	OldUntil *time.Time
-	// Form is how the text of the key is written.
+	// Form is the format of the key's text.
 	Form KeyForm
 }
 
@@ -155,8 +156,8 @@ func (k Key) Refusal(now time.Time) string {
 	return ""
 }
 
-// Admits reports whether the key may be used from an address. An address that is not known
-// is in no network.
+// Admits reports whether the key may be used from an address. An unknown address is in no
+// network.
 func (k Key) Admits(from netip.Addr) bool {
 	return len(k.Networks) == 0 || slices.ContainsFunc(k.Networks, func(n netip.Prefix) bool { return n.Contains(from) })
 }
@@ -181,8 +182,8 @@ func ParseNetwork(text string) (netip.Prefix, error) {
 	return p, nil
 }
 
-// ClientNetwork is what counts as one client: an IPv4 address, or the /64 of an IPv6 address,
-// which is what one customer of a provider has. It is not valid for an address that is not.
+// ClientNetwork is what counts as one client: an IPv4 address, or the /64 of an IPv6
+// address, which one customer of a provider has. It is not valid for an invalid address.
 func ClientNetwork(a netip.Addr) netip.Prefix {
 	bits := a.BitLen()
 	if a.Is6() {
@@ -190,14 +191,15 @@ func ClientNetwork(a netip.Addr) netip.Prefix {
 	}
 	p, err := a.Prefix(bits)
 	if err != nil {
-		return netip.Prefix{} // no address
+		return netip.Prefix{} // not an address
 	}
 	return p
 }
 
 var errNetwork = errors.New("must be a network such as 203.0.113.0/24 or 2001:db8::/48, or an address")
 
-// Within reports whether each of some networks lies in one of others. No networks are all.
+// Within reports whether each network lies in one of others. An empty list means all
+// networks.
 func Within(networks, others []netip.Prefix) bool {
 	if len(others) == 0 {
 		return true
@@ -213,11 +215,11 @@ func Within(networks, others []netip.Prefix) bool {
 	return len(networks) > 0
 }
 
-// SecretHash is the SHA-256 of a secret. Stores keep only the hash. A secret has
-// 256 random bits, so a slow or salted hash would add nothing.
+// SecretHash is the SHA-256 of a secret. Stores have only the hash. A secret has 256 random
+// bits, so a slow or salted hash would add nothing.
 type SecretHash [sha256.Size]byte
 
-// KeyRecord is a key as stores keep it.
+// KeyRecord is a key as stored.
 type KeyRecord struct {
 	Key
 	Hash SecretHash
@@ -258,7 +260,7 @@ func ParseSecretText(text string) (id uuid.UUID, s Secret, ok bool) {
 	return id, Secret(raw), true
 }
 
-// Hash returns the hash that stores keep.
+// Hash returns the hash for stores.
 func (s Secret) Hash() SecretHash { return sha256.Sum256(s[:]) }
 
 // Matches compares in constant time.

@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// KeyForm is how the text of an API key is written. Every form is accepted.
+// KeyForm is the format of the text of an API key. Every format is accepted.
 type KeyForm int
 
-// The forms of keys. Plain is that of keys from before forms had a checksum:
-// atlas_<id>_<secret in base64url>, 86 characters. Checked has letters and digits alone:
+// The formats of keys. Plain is that of keys from before checksums: atlas_<id>_<secret in
+// base64url>, 86 characters. Checked has only letters and digits:
 // atlas_k1_<id><secret><checksum>, 80 characters, in base62. The checksum is the CRC-32 of
-// everything before it, so that scanners of secrets recognize a key without asking, and a
-// mistyped key needs no look-up.
+// everything before it, so that secret scanners recognize a key offline, and a mistyped key
+// needs no look-up.
 const (
 	Plain   KeyForm = 0
 	Checked KeyForm = 1
@@ -30,10 +30,10 @@ const (
 	checkedPrefix = keyPrefix + "k1_"
 )
 
-// scimPrefix is that of a token for SCIM, which is written as a key of the form Checked.
+// scimPrefix is that of a SCIM token, which has the form Checked.
 const scimPrefix = keyPrefix + "s1_"
 
-// SCIMTokenStart is how every token for SCIM begins, SCIMTokenText says what one looks like.
+// SCIMTokenStart is the beginning of every SCIM token, SCIMTokenText describes one.
 const (
 	SCIMTokenStart = scimPrefix
 	SCIMTokenText  = scimPrefix + " and 71 letters and digits"
@@ -47,12 +47,12 @@ const (
 	checkedLength  = len(checkedPrefix) + idDigits + secretDigits + checksumDigits
 )
 
-// KeyText says what an API key looks like.
+// KeyText describes an API key.
 const KeyText = "atlas_k1_ and 71 letters and digits, 80 characters in all, or 86 of an older key"
 
 var (
 	errMalformedKey = errors.New("not an API key of the form atlas_k1_<id><secret><checksum> or atlas_<id>_<secret>")
-	// ErrChecksum means that a text is as long as an API key, and was changed on its way.
+	// ErrChecksum means that a text has the length of an API key, but was altered.
 	ErrChecksum = errors.New("the checksum is not that of the API key")
 )
 
@@ -68,7 +68,7 @@ func (s Secret) checked(prefix string, id [16]byte) string {
 	return string(append(text, checksum(string(text))...))
 }
 
-// StartOfSCIMToken returns how the text of a token begins, as Key.Start does.
+// StartOfSCIMToken returns the beginning of a token's text, like Key.Start.
 func StartOfSCIMToken(id SCIMTokenID) string { return scimPrefix + string(base62(id[:], idDigits)) }
 
 // LooksLikeSCIMToken reports whether a bearer token has the prefix of a token for SCIM.
@@ -80,7 +80,8 @@ func ParseSCIMToken(token string) (SCIMTokenID, Secret, error) {
 	return SCIMTokenID(id), s, err
 }
 
-// Start returns how the text of a key begins: enough to recognize it, nothing of the secret.
+// Start returns the beginning of a key's text: enough to recognize it, nothing of the
+// secret.
 func (k Key) Start() string {
 	if k.Form == Plain {
 		return keyPrefix + k.ID.String() + "_"
@@ -91,8 +92,8 @@ func (k Key) Start() string {
 // LooksLikeKey reports whether a bearer token has the prefix of an API key.
 func LooksLikeKey(token string) bool { return strings.HasPrefix(token, keyPrefix) }
 
-// ParseKey splits the text of an API key of any form. It returns ErrChecksum for one that
-// is complete but for a slip.
+// ParseKey splits the text of an API key of any form. It returns ErrChecksum for a complete
+// key with a typing error.
 func ParseKey(token string) (KeyID, Secret, error) {
 	if strings.HasPrefix(token, checkedPrefix) {
 		id, s, err := parseChecked(checkedPrefix, token)
@@ -106,7 +107,7 @@ func ParseKey(token string) (KeyID, Secret, error) {
 	return KeyID(id), secret, nil
 }
 
-// parseChecked splits a text of the form Checked with a prefix, which are all of one length.
+// parseChecked splits a text of the form Checked with a prefix, which has a fixed length.
 func parseChecked(prefix, token string) (id uuid.UUID, s Secret, err error) {
 	if len(token) != checkedLength || !strings.HasPrefix(token, prefix) {
 		return uuid.UUID{}, Secret{}, errMalformedKey
@@ -156,8 +157,8 @@ var value62 = func() (values [256]byte) {
 
 const noDigit = 255
 
-// parseBase62 is the inverse of base62. It reports false for what is no number, or too large
-// a one.
+// parseBase62 is the inverse of base62. It reports false for a text that is not a number,
+// or too large a one.
 func parseBase62(number []byte, text string) bool {
 	for i := range len(text) {
 		carry := uint(value62[text[i]])

@@ -7,8 +7,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Limits bound what a workspace may have and do (docs/api.md, "Limits"). A zero
-// field means the value in DefaultLimits.
+// Limits bound what a workspace may have and do (docs/api.md, "Limits"). A zero field means
+// the value in DefaultLimits.
 type Limits struct {
 	// OpenInvitations is per workspace and includes expired ones.
 	OpenInvitations int
@@ -28,7 +28,7 @@ type Limits struct {
 	EmailsHourly, EmailsDaily int
 }
 
-// DefaultLimits are used where the operator sets no others.
+// DefaultLimits are used unless the operator sets others.
 var DefaultLimits = Limits{
 	OpenInvitations: 1_000, Views: 10_000, PersonalSkills: 1_000, WorkspaceSkills: 1_000, Webhooks: 20,
 	BookAdditions: 250_000, EmailsHourly: 100, EmailsDaily: 3,
@@ -51,8 +51,8 @@ func (l Limits) WithDefaults() Limits {
 	}
 }
 
-// LimitError returns fault.LimitReached. items names in the plural what is
-// limited, advice says what the caller can do.
+// LimitError returns fault.LimitReached. items names in the plural what is limited, advice
+// says what the caller can do.
 func LimitError(limit int, items, advice string) *fault.Error {
 	return fault.New(fault.LimitReached, "the limit of %d %s is reached: %s", limit, items, advice)
 }

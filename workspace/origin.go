@@ -5,15 +5,15 @@ import (
 	"net/netip"
 )
 
-// Origin is where a change comes from, as the audit log has it: a request, and the network
-// of its client. The zero value is no request.
+// Origin is where a change comes from, for the audit log: a request, and the network of its
+// client. The zero value is no request.
 type Origin struct {
-	// Network is a /24 of IPv4 or a /48 of IPv6; not valid where the client is not known.
+	// Network is a /24 of IPv4 or a /48 of IPv6; not valid if the client is not known.
 	Network netip.Prefix
 	Request string
 }
 
-// OriginOf returns the origin of the request with an id, of a client with an address.
+// OriginOf returns the origin of a request with an id, from a client address.
 func OriginOf(client netip.Addr, request string) Origin {
 	bits := 24
 	if client.Is6() {
@@ -21,7 +21,7 @@ func OriginOf(client netip.Addr, request string) Origin {
 	}
 	network, err := client.Prefix(bits)
 	if err != nil {
-		network = netip.Prefix{} // no address
+		network = netip.Prefix{} // not an address
 	}
 	return Origin{network, request}
 }
@@ -44,7 +44,7 @@ func WithOrigin(ctx context.Context, o Origin) context.Context {
 	return context.WithValue(ctx, originKey{}, o)
 }
 
-// OriginIn returns where the changes of a context come from.
+// OriginIn returns the origin of the changes of a context.
 func OriginIn(ctx context.Context) Origin {
 	o, _ := ctx.Value(originKey{}).(Origin)
 	return o

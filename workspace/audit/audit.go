@@ -1,7 +1,7 @@
 // Package audit reads what changed in a workspace, and who changed it (docs/api.md,
 // "Changes of the workspace").
 //
-// It does not write it: triggers in Postgres do, in the transaction of each change.
+// Triggers in Postgres write it, in the transaction of each change.
 package audit
 
 import (
@@ -14,10 +14,10 @@ import (
 	"atlas/workspace"
 )
 
-// Kind is what changed.
+// Kind is the kind of object that changed.
 type Kind string
 
-// The kinds. ID is that of the record, of the View, and so on; a Setting has the
+// The kinds. ID is that of the record, of the View, and so on; for a Setting the
 // workspace's.
 const (
 	Overlay      Kind = "overlay"    // the workspace's data on a record of its book
@@ -28,7 +28,7 @@ const (
 	Invitation   Kind = "invitation"
 	Subscription Kind = "subscription"
 	Webhook      Kind = "webhook"
-	Skill        Kind = "skill" // the workspace's; a personal one is its owner's alone
+	Skill        Kind = "skill" // the workspace's; a personal one belongs only to its owner
 	Setting      Kind = "setting"
 )
 
@@ -37,7 +37,7 @@ func Kinds() []Kind {
 	return []Kind{Overlay, Membership, View, Board, Member, Invitation, Subscription, Webhook, Skill, Setting}
 }
 
-// Op is what became of it.
+// Op is the kind of the change.
 type Op string
 
 // The operations.
@@ -46,7 +46,7 @@ const (
 	Delete Op = "delete"
 )
 
-// Subject is what a change is of.
+// Subject is the changed object.
 type Subject struct {
 	Kind Kind
 	ID   uuid.UUID
@@ -62,7 +62,7 @@ type Change struct {
 	Op Op
 	At time.Time
 	By workspace.Author
-	// Fields are the names of the fields with other values, not nil. A deletion has none.
+	// Fields are the names of the changed fields, not nil. A deletion has none.
 	Fields []string
 }
 
@@ -88,9 +88,9 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Position is a place between two changes of a workspace: after the one that it names.
-// That one is unknown once a later one is forgotten too, and after Postgres was restored
-// to an earlier time. The zero value is the beginning of the workspace.
+// Position is a position between two changes of a workspace: after the change that it
+// names. It becomes invalid when a later change has been deleted too, and after Postgres
+// was restored to an earlier time. The zero value is the beginning of the workspace.
 type Position struct {
 	Transaction uint64
 	Seq         int64
@@ -102,6 +102,6 @@ type Position struct {
 type Page struct {
 	Changes []Change
 	Next    Position
-	// CaughtUp means that nothing after the page is told yet.
+	// CaughtUp means that nothing after the page has been published yet.
 	CaughtUp bool
 }

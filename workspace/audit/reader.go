@@ -19,18 +19,20 @@ type Store interface {
 	// LastChange is the position after all changes.
 	LastChange(ctx context.Context, in workspace.ID) (Position, error)
 	// ChangesSince is the position after all changes up to a time; known is false if
-	// changes after it are forgotten.
+	// changes after it have been deleted.
 	ChangesSince(ctx context.Context, in workspace.ID, at time.Time) (p Position, known bool, err error)
-	// WorkspaceChanges is the page after a position; known is false if it is not a
-	// position any more.
+	// WorkspaceChanges is the page after a position; known is false if the position is no
+	// longer valid.
 	WorkspaceChanges(ctx context.Context, in workspace.ID, after Position, limit int) (page Page, known bool, err error)
-	// WorkspaceHistory is what is kept of an id, the latest first.
+	// WorkspaceHistory returns the stored changes of an id, the latest first.
 	WorkspaceHistory(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) ([]Change, error)
-	// RecordHistory is what is kept of a record's overlay and memberships, the latest first.
+	// RecordHistory returns the stored changes of a record's overlay and memberships, the
+	// latest first.
 	RecordHistory(ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int) ([]Change, error)
 }
 
-// Cursors signs what clients send back. *search.Cursors implements it.
+// Cursors signs and opens the cursors that clients send back. *search.Cursors implements
+// it.
 type Cursors interface {
 	Seal(purpose string, data []byte) string
 	Open(purpose, cursor string) (data []byte, ok bool)
@@ -42,7 +44,7 @@ type Reader struct {
 	Cursors Cursors
 }
 
-// Answer answers a request.
+// Answer is the answer to a request.
 type Answer struct {
 	Changes  []Change
 	Next     string
@@ -72,11 +74,11 @@ func (r *Reader) Begin(ctx context.Context, in workspace.ID, req query.FeedReque
 	return r.Store.LastChange(ctx, in)
 }
 
-// waitEvery is how often Wait looks.
+// waitEvery is the polling interval of Wait.
 const waitEvery = 500 * time.Millisecond
 
-// Wait waits until something is told after the position, for as long as the request says,
-// or until stop says so.
+// Wait waits until a change is published after the position, the request's waiting time
+// ends, or stop returns true.
 func (r *Reader) Wait(ctx context.Context, in workspace.ID, req query.FeedRequest, after Position, stop func() bool) error {
 	for until := time.Now().Add(req.Wait); !stop(); {
 		last, err := r.Store.LastChange(ctx, in)
@@ -94,8 +96,8 @@ func (r *Reader) Wait(ctx context.Context, in workspace.ID, req query.FeedReques
 	return nil
 }
 
-// Read answers a request from a position on. One that does not begin anywhere gets the
-// position alone, even if something was told after it meanwhile.
+// Read answers a request from a position on. A request without a start gets only the
+// position, even if something was published meanwhile.
 func (r *Reader) Read(ctx context.Context, in workspace.ID, req query.WorkspaceChangesRequest, after Position) (Answer, error) {
 	if !req.Begins() {
 		return Answer{Changes: []Change{}, Next: r.seal(in, after), CaughtUp: true}, nil
@@ -114,8 +116,8 @@ func (r *Reader) Read(ctx context.Context, in workspace.ID, req query.WorkspaceC
 	return a, nil
 }
 
-// History returns what is kept of an id, the latest first, and a cursor from now on.
-// CaughtUp means that this is all.
+// History returns the stored changes of an id, the latest first, and a cursor from now on.
+// CaughtUp means that these are all.
 func (r *Reader) History(ctx context.Context, in workspace.ID, id uuid.UUID, limit int) (Answer, error) {
 	last, err := r.Store.LastChange(ctx, in)
 	if err != nil {
@@ -126,7 +128,8 @@ func (r *Reader) History(ctx context.Context, in workspace.ID, id uuid.UUID, lim
 	return Answer{Changes: changes[:min(limit, len(changes))], Next: r.seal(in, last), CaughtUp: all}, err
 }
 
-// RecordHistory returns what is kept of a record's overlay and memberships, the latest first.
+// RecordHistory returns the stored changes of a record's overlay and memberships, the
+// latest first.
 func (r *Reader) RecordHistory(
 	ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int,
 ) ([]Change, error) {

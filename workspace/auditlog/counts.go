@@ -18,7 +18,7 @@ import (
 type Delivered struct {
 	Workspace workspace.ID
 	Hour      time.Time
-	// By is the Service, with the id zero, where too many principals were counted at once.
+	// By is the Service with id zero if too many principals were counted at once.
 	By                Principal
 	Operation         string
 	Records, Requests int64
@@ -28,35 +28,35 @@ type Delivered struct {
 type Refused struct {
 	Minute time.Time
 	Reason string
-	// Network is a /24 or /48, and 0.0.0.0/0 where it is not known or too many were counted.
+	// Network is a /24 or /48, and 0.0.0.0/0 if it is not known or too many were counted.
 	Network netip.Prefix
 	Times   int64
 }
 
-// anyNetwork stands for networks that are not told apart.
+// anyNetwork stands for networks that are not distinguished.
 var anyNetwork = netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 
-// DeliveredQuery selects what was delivered.
+// DeliveredQuery selects counts of delivered records.
 type DeliveredQuery struct {
 	// Principal is who got it; zero: all.
 	Principal uuid.UUID
-	// Since and Until bound the hours, Until without it; zero: no bound.
+	// Since and Until bound the hours, Until exclusively; zero: no bound.
 	Since, Until  time.Time
 	Limit, Offset int
 }
 
 // CountStore keeps counts. *postgres.System implements it.
 type CountStore interface {
-	// AddDelivered adds counts, and events reads.above_threshold of the principals that have
-	// more than threshold records in an hour, once an hour; 0: none.
+	// AddDelivered adds counts. It also adds an event reads.above_threshold, once an hour,
+	// for each principal with more than threshold records in an hour; 0: none.
 	AddDelivered(ctx context.Context, all []Delivered, threshold int64) error
 	AddRefused(ctx context.Context, all []Refused) error
-	// ForgetCounts deletes what is from before a time.
+	// ForgetCounts deletes counts from before a time.
 	ForgetCounts(ctx context.Context, before time.Time) error
 }
 
 const (
-	// countEvery is how often counts are stored: what a killed server counted since is lost.
+	// countEvery is how often counts are stored: a killed server loses the counts since.
 	countEvery = 10 * time.Second
 	// maxCounts bounds the entries in memory, of about 200 bytes.
 	maxCounts = 50_000
@@ -83,9 +83,10 @@ type refusedKey struct {
 // microsecond and never waits for the store. It is safe for concurrent use.
 type Counter struct {
 	Store CountStore
-	// Threshold is how many records of a principal in an hour are told; 0: none.
+	// Threshold is the number of records of a principal in an hour above which an event is
+	// written; 0: none.
 	Threshold int64
-	// Kept is how long counts are kept; 0: forever.
+	// Kept is the retention of counts; 0: unlimited.
 	Kept time.Duration
 	Now  func() time.Time
 	Log  *slog.Logger
@@ -120,7 +121,8 @@ func (c *Counter) addDelivered(k deliveredKey, n count) {
 		c.delivered = map[deliveredKey]count{}
 	}
 	if _, known := c.delivered[k]; !known && len(c.delivered) >= c.max() {
-		// Who it was is lost, not how much. Workspaces are as many as their operator makes.
+		// The number is counted, without the principal. There are only as many workspaces
+		// as the operator creates.
 		k.by, k.operation = Principal{Kind: Service}, "other"
 	}
 	was := c.delivered[k]
@@ -147,7 +149,7 @@ func (c *Counter) addRefused(k refusedKey, n int64) {
 	c.refused[k] += n
 }
 
-// Run stores what is counted until ctx ends, and then once more.
+// Run stores the counts until ctx ends, and then once more.
 func (c *Counter) Run(ctx context.Context) {
 	failing := false
 	for more := true; more; {
@@ -165,7 +167,7 @@ func (c *Counter) Run(ctx context.Context) {
 	}
 }
 
-// Flush stores what is counted. What cannot be stored is counted on.
+// Flush stores the counts. Counts that cannot be stored remain in memory.
 func (c *Counter) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	delivered, refused := c.delivered, c.refused

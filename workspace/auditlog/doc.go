@@ -1,7 +1,7 @@
-// Package auditlog is the log of what changes access or leaves the house (docs/security.md,
-// "Audit log"): its events, the chains of digests that they are in, what is proved by them,
-// and what is counted beside them: records that were delivered, and sign-ins that failed.
+// Package auditlog is the log of changes of access and of data that leaves the service
+// (docs/security.md, "Audit log"): its events, their chains of digests and the proofs of
+// these, and counters of delivered records and failed sign-ins.
 //
-// Triggers in Postgres write most events, in the transaction of the change. What changed
-// what in a workspace, field by field, is package audit.
+// Triggers in Postgres write most events, in the transaction of the change. Package audit
+// has the changes in a workspace, field by field.
 package auditlog

@@ -15,11 +15,11 @@ import (
 	"atlas/workspace"
 )
 
-// PrincipalKind is what acted.
+// PrincipalKind is the kind of a principal.
 type PrincipalKind string
 
-// The kinds. A SCIMToken is the identity provider that has it; an Operator ran a command; the
-// Service acted by itself.
+// The kinds. A SCIMToken stands for the identity provider that has it; an Operator ran a
+// command; the Service acted by itself.
 const (
 	User      PrincipalKind = "user"
 	Key       PrincipalKind = "key"
@@ -67,38 +67,38 @@ func ParseDigest(text string) (d Digest, err error) {
 	return Digest(b), nil
 }
 
-// Event is an event of the log.
+// Event is an entry of the log.
 type Event struct {
 	ID int64
 	// Chain is the workspace, zero for the installation.
 	Chain workspace.ID
-	// Number is the place in the chain, from 1; 0 until the event is chained. Previous is the
-	// digest of the event before, and Digest that of this one.
+	// Number is the position in the chain, from 1; 0 until the event is chained. Previous
+	// is the digest of the previous event, and Digest that of this one.
 	Number           int64
 	Previous, Digest Digest
-	// Transaction is that of the change: what has the same one was changed together.
+	// Transaction is that of the change: events with the same one were written together.
 	Transaction uint64
 	At          time.Time
 	Action      string
 	By          Principal
-	// Network is not valid where it is not known.
+	// Network is not valid if it is not known.
 	Network    netip.Prefix
 	Request    string
 	ObjectKind string
-	// ObjectID is zero where the object has no id.
+	// ObjectID is zero if the object has no id.
 	ObjectID uuid.UUID
-	// Fields are the names of those that changed.
+	// Fields are the names of the changed fields.
 	Fields []string
-	// Details is a JSON object without values of persons: "sha256:" and a digest stand in
-	// their place. Values has those that were not erased, by that text.
+	// Details is a JSON object without values of persons: "sha256:" and a digest replace
+	// them. Values maps these texts to the values that were not erased.
 	Details json.RawMessage
 	Values  map[string]string
 }
 
-// timeFormat has the microseconds of Postgres.
+// timeFormat has microseconds, like Postgres.
 const timeFormat = "2006-01-02T15:04:05.000000Z"
 
-// chainName is how the canonical form names a chain.
+// chainName is the name of a chain in the canonical form.
 func chainName(chain workspace.ID) string {
 	if chain.IsZero() {
 		return "installation"
@@ -106,8 +106,8 @@ func chainName(chain workspace.ID) string {
 	return chain.String()
 }
 
-// Canonical is the form of an event that its digest is over: JSON as RFC 8785 has it, with
-// everything but the digest and the values (docs/security.md, "Audit log").
+// Canonical is the form of an event over which its digest is computed: JSON by RFC 8785,
+// with everything but the digest and the values (docs/security.md, "Audit log").
 func (e Event) Canonical() ([]byte, error) {
 	id := func(u uuid.UUID) string {
 		if u == uuid.Nil {
@@ -146,15 +146,15 @@ func (e Event) Sum() (Digest, error) {
 	return sha256.Sum256(text), err
 }
 
-// Follow puts the event after another place of its chain.
+// Follow puts the event after the given position of its chain.
 func (e *Event) Follow(number int64, previous Digest) (err error) {
 	e.Number, e.Previous = number+1, previous
 	e.Digest, err = e.Sum()
 	return err
 }
 
-// Check says what is wrong with an event that must be the next after another place of its
-// chain; "" for nothing.
+// Check says what is wrong with an event that must follow a given position of its chain; ""
+// for nothing.
 func (e Event) Check(number int64, previous Digest) (problem string, err error) {
 	sum, err := e.Sum()
 	switch {

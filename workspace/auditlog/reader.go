@@ -14,7 +14,8 @@ type EventStore interface {
 	Delivered(ctx context.Context, in workspace.ID, q DeliveredQuery) ([]Delivered, error)
 }
 
-// Cursors signs what clients send back. *search.Cursors implements it.
+// Cursors signs and opens the cursors that clients send back. *search.Cursors implements
+// it.
 type Cursors interface {
 	Seal(purpose string, data []byte) string
 	Open(purpose, cursor string) (data []byte, ok bool)
@@ -29,13 +30,13 @@ type Reader struct {
 // Page is a part of the log.
 type Page struct {
 	Events []Event
-	// Next is the cursor of what follows, "" on the last page. In the order of the chain
-	// there is always one: what is chained later follows.
+	// Next is the cursor of the next page, "" on the last one. In the order of the chain
+	// there is always one, because later events follow.
 	Next string
 }
 
-// place is where a cursor is: an id; in the order of the chain a number, and the beginning of
-// the digest of the event that has it.
+// place is the position of a cursor: an id; in the order of the chain a number, and the
+// beginning of the digest of its event.
 type place struct {
 	at     int64
 	digest [16]byte
@@ -58,21 +59,21 @@ func decodePlace(data []byte, oldest bool) (p place, ok bool) {
 	return p, true
 }
 
-// placeOf is the place of an event in the order of the chain.
+// placeOf is the position of an event in the order of the chain.
 func placeOf(number int64, digest Digest) place { return place{number, [16]byte(digest[:16])} }
 
-// follow makes sure that a chain still goes on after a place: it may have been restored from a
-// backup, or retention deleted what follows. Error: CursorTooOld.
+// follow checks that a chain continues after a position: it may have been restored from a
+// backup, or retention may have deleted what follows. Error: CursorTooOld.
 func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
 	if p.at == 0 {
-		return nil // from the begin of what is kept
+		return nil // from the beginning of the stored events
 	}
 	events, err := r.Store.AuditEvents(ctx, in, Query{Oldest: true, After: p.at - 1, Limit: 1})
 	if err != nil {
 		return err
 	}
 	for _, e := range events {
-		// Where retention deleted the event, the next one has its digest.
+		// If retention deleted the event, the next one has its digest.
 		if placeOf(e.Number, e.Digest) == p || placeOf(e.Number-1, e.Previous) == p {
 			return nil
 		}
@@ -82,8 +83,9 @@ func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
 			"leave cursor out to read all of it again")
 }
 
-// Read returns the page after a cursor, "" for the first. Errors: BadRequest for a cursor that
-// is not of this log in this order, CursorTooOld for one after which the chain does not go on.
+// Read returns the page after a cursor, "" for the first. Errors: BadRequest for a cursor
+// that is not of this log in this order, CursorTooOld for one after which the chain does
+// not continue.
 func (r *Reader) Read(ctx context.Context, in workspace.ID, q Query, cursor string) (Page, error) {
 	purpose := "audit log of the workspace " + in.String()
 	if q.Oldest {
@@ -127,7 +129,7 @@ func (r *Reader) Read(ctx context.Context, in workspace.ID, q Query, cursor stri
 	return p, nil
 }
 
-// Delivered returns what principals got, the latest hour first.
+// Delivered returns the records delivered to principals, the latest hour first.
 func (r *Reader) Delivered(ctx context.Context, in workspace.ID, q DeliveredQuery) ([]Delivered, error) {
 	return r.Store.Delivered(ctx, in, q)
 }

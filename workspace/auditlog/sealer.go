@@ -9,18 +9,18 @@ import (
 	"atlas/internal/timer"
 )
 
-// Store is what the Sealer works on. *postgres.System implements it.
+// Store is the store of a Sealer. *postgres.System implements it.
 type Store interface {
-	// SealEvents chains at most some events, those of ended transactions in their order, and
-	// reports how many. It is one transaction; at most one runs at once.
+	// SealEvents chains up to limit events of ended transactions in their order, and
+	// returns their number. It is one transaction; at most one runs at once.
 	SealEvents(ctx context.Context, limit int, now time.Time) (int, error)
 	// UntoldHeads are chains that grew since TellHeads was called for them.
 	UntoldHeads(ctx context.Context, limit int) ([]Head, error)
 	TellHeads(ctx context.Context, told []Head) error
-	// ForgetEvents deletes the events at the beginning of each chain, and the values, that are
-	// older than kept by the clock of the store. sign is called for each new checkpoint, with
-	// the one before. Error: also for each chain of which it deletes nothing, because an event
-	// is not what was chained.
+	// ForgetEvents deletes the events at the beginning of each chain, and the values, that
+	// are older than kept by the clock of the store. It calls sign for each new checkpoint,
+	// with the previous one. It also returns an error for each chain of which it deletes
+	// nothing because an event is not what was chained.
 	ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *Head, was Checkpoint)) error
 	// WithLease runs work on one server at a time.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
@@ -30,10 +30,11 @@ const (
 	// Lease is the lease of the server that seals.
 	Lease    = "audit log"
 	leaseTTL = 30 * time.Second
-	// sealEvery is how often a Sealer looks, and sealAtOnce how many events a transaction seals.
+	// sealEvery is the interval of sealing, and sealAtOnce how many events a transaction
+	// seals.
 	sealEvery  = time.Second
 	sealAtOnce = 500
-	// headsAtOnce is how many chains are told in one go.
+	// headsAtOnce is how many chains are logged at once.
 	headsAtOnce = 1000
 )
 
@@ -42,13 +43,14 @@ type Sealer struct {
 	Store Store
 	// Who names the process in the lease.
 	Who string
-	// Busy reports whether an error is that another server works.
+	// Busy reports whether an error means that another server has the lease.
 	Busy func(error) bool
-	// Kept is how long events are kept; 0: forever.
+	// Kept is the retention of events; 0: unlimited.
 	Kept time.Duration
-	// Key signs checkpoints; nil: none does.
+	// Key signs checkpoints; nil: they are not signed.
 	Key ed25519.PrivateKey
-	// TellEvery is how often the newest digests are logged, and retention runs; 0 is an hour.
+	// TellEvery is how often the newest digests are logged, and retention runs; 0 is an
+	// hour.
 	TellEvery time.Duration
 	// Now is the clock.
 	Now func() time.Time
@@ -76,7 +78,7 @@ func (s *Sealer) Run(ctx context.Context) {
 	}
 }
 
-// Work seals what is there, and at times tells and forgets.
+// Work seals new events and, every TellEvery, logs digests and applies retention.
 func (s *Sealer) Work(ctx context.Context) error {
 	for {
 		n, err := s.Store.SealEvents(ctx, sealAtOnce, s.Now())
@@ -95,7 +97,7 @@ func (s *Sealer) Work(ctx context.Context) error {
 	if now.Sub(s.told) < every && !now.Before(s.told) {
 		return nil
 	}
-	s.told = now // also if it fails: events are sealed every second, whatever becomes of the rest
+	s.told = now // also if it fails: events are sealed every second, independently of the rest
 	if err := s.tell(ctx); err != nil || s.Kept <= 0 {
 		return err
 	}
@@ -117,8 +119,8 @@ func (s *Sealer) sign(h *Head, was Checkpoint) {
 	h.Checkpoint.Sign(h.Chain, s.Key)
 }
 
-// tell logs the newest digest of each chain that grew. The log is outside of the database:
-// who owns its tables cannot change what was told.
+// tell logs the newest digest of each chain that grew. The log is outside of the database,
+// so whoever owns its tables cannot change the logged digests.
 func (s *Sealer) tell(ctx context.Context) error {
 	for {
 		heads, err := s.Store.UntoldHeads(ctx, headsAtOnce)

@@ -12,18 +12,18 @@ import (
 	"atlas/workspace"
 )
 
-// Head is what is known of a chain beside its events.
+// Head is the state of a chain that is stored besides its events.
 type Head struct {
 	// Chain is the workspace, zero for the installation.
 	Chain workspace.ID
 	// Number and Digest are those of the last event.
 	Number int64
 	Digest Digest
-	// Checkpoint is the last event that retention deleted, with the number 0 if there is none.
+	// Checkpoint is the last event that retention deleted, with number 0 if there is none.
 	Checkpoint Checkpoint
 }
 
-// Checkpoint is where the kept part of a chain begins: after the event with the Number.
+// Checkpoint is where the stored part of a chain begins: after the event with the Number.
 type Checkpoint struct {
 	Number int64
 	Digest Digest
@@ -33,7 +33,7 @@ type Checkpoint struct {
 	Signature []byte
 }
 
-// text is what the signature is of.
+// text is what is signed.
 func (c Checkpoint) text(chain workspace.ID) []byte {
 	return fmt.Appendf(nil, "atlas audit checkpoint 1\n%s\n%d\n%s\n%s\n", chainName(chain), c.Number, c.Digest, c.At.UTC().Format(timeFormat))
 }
@@ -68,32 +68,32 @@ func ReadKey(text []byte) (private ed25519.PrivateKey, public ed25519.PublicKey,
 	return nil, nil, errors.New("it is no Ed25519 key: openssl genpkey -algorithm ed25519 makes one")
 }
 
-// Problem is where a chain is broken.
+// Problem is a defect of a chain.
 type Problem struct {
-	// Number is the place, 0 for the chain as a whole.
+	// Number is the position, 0 for the chain as a whole.
 	Number int64  `json:"number"`
 	What   string `json:"problem"`
 }
 
-// Report is what verifying a chain found.
+// Report is the result of verifying a chain.
 type Report struct {
 	Chain workspace.ID
-	// Events were verified, from First to Last.
+	// Events is the number of verified events, from First to Last.
 	Events, First, Last int64
 	Digest              Digest
-	// Unchained events are not in the chain yet.
+	// Unchained counts events that are not in the chain yet.
 	Unchained int64
-	// Checkpoint is where the kept part begins. Signed is whether the key signed it; nil
+	// Checkpoint is where the stored part begins. Signed is whether the key signed it; nil
 	// without a key or a checkpoint.
 	Checkpoint Checkpoint
 	Signed     *bool
-	// Since is where a digest that was kept elsewhere is: its number, 0 if it was not asked
-	// for or not found.
+	// Since is the number of the event with a digest that was stored elsewhere, 0 if none
+	// was given or found.
 	Since    int64
 	Problems []Problem
 }
 
-// maxProblems bounds the problems of a report: one edited event breaks what follows.
+// maxProblems bounds the problems of a report: one edited event breaks all following ones.
 const maxProblems = 100
 
 // Source has the events of chains. *postgres.System implements it.
@@ -107,7 +107,7 @@ type Source interface {
 
 const verifyAtOnce = 1000
 
-// Verify reads a chain and recomputes it. since, if not nil, is a digest that was kept
+// Verify reads a chain and recomputes it. since, if not nil, is a digest that was stored
 // outside of the database, and key the one that signs checkpoints.
 func Verify(ctx context.Context, s Source, chain workspace.ID, since *Digest, key ed25519.PublicKey) (Report, error) {
 	r, err := verify(ctx, s, chain, since, key)
@@ -165,7 +165,8 @@ func verify(ctx context.Context, s Source, chain workspace.ID, since *Digest, ke
 			break
 		}
 	}
-	// The head is read before the events, so an honest chain may have grown, not shrunk.
+	// The head is read before the events, so an unmodified chain may have grown, but not
+	// shrunk.
 	switch {
 	case number < head.Number:
 		add(0, "the chain ends at %d and once had %d events: the last are missing", number, head.Number)

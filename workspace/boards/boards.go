@@ -1,5 +1,5 @@
 // Package boards has the types and rules of boards: charts, pivots, maps and Views of a
-// workspace on one page (docs/api.md, "Boards"). A tile stores a request, and no answer.
+// workspace on one page (docs/api.md, "Boards"). A tile stores a request, but no answer.
 package boards
 
 import (
@@ -22,13 +22,15 @@ type ID = workspace.TypedID[boardKind]
 
 // Limits of boards.
 const (
-	// MaxBoards is how many a workspace has.
+	// MaxBoards is the maximum number of boards of a workspace.
 	MaxBoards = 50
-	// MaxTiles is how many a board has.
+	// MaxTiles is the maximum number of tiles of a board.
 	MaxTiles = 12
-	// MaxName is the length of the name of a board and of the title of a tile, in characters.
+	// MaxName is the maximum length of the name of a board and of the title of a tile, in
+	// characters.
 	MaxName = 100
-	// MaxRequest is the length of the request of a tile, in bytes without spaces and exponents.
+	// MaxRequest is the maximum length of the request of a tile, in bytes without spaces
+	// and exponents.
 	MaxRequest = 20_000
 )
 
@@ -47,7 +49,7 @@ type Board struct {
 	CreatedAt, UpdatedAt time.Time
 }
 
-// Kind is what a tile shows.
+// Kind is the kind of a tile.
 type Kind string
 
 // The kinds.
@@ -58,7 +60,7 @@ const (
 	View  Kind = "view" // the number of a View's records
 )
 
-// Source is where the records of a tile are.
+// Source says which records a tile shows.
 type Source string
 
 // The sources.
@@ -74,10 +76,11 @@ type Tile struct {
 	Title   string          `json:"title"`
 	Dataset catalog.Dataset `json:"dataset"`
 	Of      Source          `json:"of"`
-	// View is that of a tile of OfView. It may be deleted meanwhile.
+	// View is that of a tile of OfView. It may have been deleted since.
 	View *views.ID `json:"view_id,omitempty"`
-	// Request is the body of the request, without spaces and with plain numbers, so that it reads
-	// as it was stored. Relative dates stay relative: a board shows what they mean when it is looked at.
+	// Request is the body of the request, without spaces and with plain numbers, so that it
+	// is read as it was stored. Relative dates stay relative: a board resolves them when it
+	// is shown.
 	Request json.RawMessage `json:"request"`
 }
 
@@ -87,7 +90,7 @@ func (t Tile) Equal(o Tile) bool {
 	return t.Kind == o.Kind && t.Title == o.Title && t.Dataset == o.Dataset && t.Of == o.Of && sameView && sameJSON(t.Request, o.Request)
 }
 
-// sameJSON compares values without the order of members, which the store does not keep.
+// sameJSON compares values without the order of members, which the store does not preserve.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -147,7 +150,7 @@ type Store interface {
 	UpdateBoard(ctx context.Context, in workspace.ID, id ID, change func(Board) (Board, error)) (Board, error)
 	// DeleteBoard deletes one: fault.NotFound.
 	DeleteBoard(ctx context.Context, in workspace.ID, id ID) error
-	// ViewDatasets returns the datasets of those of the Views that there are.
+	// ViewDatasets returns the datasets of the Views that exist.
 	ViewDatasets(ctx context.Context, in workspace.ID, ids []views.ID) (map[views.ID]catalog.Dataset, error)
 }
 
@@ -223,8 +226,9 @@ func (s *Boards) Upsert(ctx context.Context, in workspace.ID, author workspace.U
 	})
 }
 
-// checkViews refuses tiles of Views that there are not, or of another dataset. A tile that was
-// there before may be of a View that was deleted: so a board as read can be written.
+// checkViews refuses tiles of Views that do not exist, or belong to another dataset. A tile
+// that was on the board before may have a deleted View, so that a board can be written as
+// it was read.
 func checkViews(tiles, before []Tile, known map[views.ID]catalog.Dataset) error {
 	var issues []fault.Issue
 	for i, t := range tiles {

@@ -30,7 +30,7 @@ type Change struct {
 	Revision int
 }
 
-// views are those of the tiles.
+// views are the Views of the tiles.
 func (c Change) views() (ids []views.ID) {
 	if c.Tiles != nil {
 		for _, t := range *c.Tiles {
@@ -49,8 +49,8 @@ func tileIssue(i int, member, message string) fault.Issue {
 // NameRule reads the name of a board and the title of a tile.
 var NameRule = workspace.NameRule(MaxName)
 
-// shown reads a member that an answer has and that no change takes: a board as read can be
-// written.
+// shown reads a member that answers have and changes ignore, so that a board can be written
+// as it was read.
 func shown(name string) rule.Field[Change] {
 	text := rule.New(&schema.Schema{Type: "string"}, input.String, "a text",
 		func(*input.Issues, input.Value, []string) (struct{}, bool) { return struct{}{}, true })
@@ -71,7 +71,7 @@ var ChangeRule = rule.Object(
 			return
 		}
 		if r.Take("name").Kind == input.Absent {
-			// Not invalid_type: the document allows it, of a board that there is.
+			// Not invalid_type: the document allows it, for an existing board.
 			issues.Add(fault.Custom, []string{"name"}, `a new board needs a name, such as "Calgary this quarter"`)
 		}
 		if c.Tiles == nil {
@@ -88,7 +88,7 @@ var (
 	requestText = "The body of the request of the tile, without `dry_run`: of a `chart` one for facets with one facet, of a `map` one with one facet `geo`, of a `pivot` one for a pivot, of a `view` one for facets without any."
 )
 
-// TileSchema is a tile as it is sent and read.
+// TileSchema is the schema of a tile in requests and answers.
 var TileSchema = schema.Named("Tile", schema.Object(
 	schema.Required("kind", kindRule.Schema),
 	schema.Required("title", NameRule.Schema.Example("Cost by stage")),
@@ -138,7 +138,7 @@ func readTile(issues *input.Issues, v input.Value, path []string) (Tile, bool) {
 	if len(*issues) > before {
 		return t, false
 	}
-	// What a relative date is today stands for what it is when the board is looked at.
+	// Relative dates are checked with their values of today.
 	resolved, _ := query.ResolveDates(request, time.Now())
 	readRequest(issues, t, resolved, at)
 	var plain bool
@@ -180,8 +180,9 @@ func readRequest(issues *input.Issues, t Tile, v input.Value, path []string) {
 	}
 }
 
-// appendJSON writes a value without spaces, and numbers as the store gives them back: one with
-// an exponent is longer there than it was sent. It is false if a number cannot be written so.
+// appendJSON writes a value without spaces, and numbers in the form of the store: a number
+// with an exponent is longer there than it was sent. It is false if a number cannot be
+// written so.
 func appendJSON(b []byte, v input.Value) (_ []byte, plain bool) {
 	text := func(s string) []byte {
 		var out bytes.Buffer

@@ -13,9 +13,9 @@ import (
 // notesField is the overlay field whose texts are joined when records merge.
 const notesField = "notes"
 
-// Absorb returns the overlay of a record that another one became, of which the workspace
-// has an overlay too (docs/api.md, "Merged records"): its own values, and those of the
-// other that it lacks. Tags are united and notes joined, as far as they fit.
+// Absorb returns the overlay of a record after another one was merged into it and the
+// workspace has overlays of both (docs/api.md, "Merged records"): its own values, and those
+// of the other that it lacks. Tags are united and notes joined, as far as they fit.
 func (o Overlay) Absorb(gone Overlay, now time.Time) Overlay {
 	values := make(Values, len(o.Values)+len(gone.Values))
 	for _, f := range catalog.WrittenFields() {

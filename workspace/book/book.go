@@ -23,8 +23,7 @@ import (
 
 // GlobalRecords reads the current global datasets. *search.Engine implements it.
 type GlobalRecords interface {
-	// Lookup returns the public records with these ids, by id. Unknown ids are left
-	// out.
+	// Lookup returns the public records with these ids, by id. Unknown ids are left out.
 	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
 	// Match returns, for each value, at most 100 records whose field equals it,
 	// ignoring case and accents. Domains must be in the form of catalog.Domain.
@@ -44,14 +43,14 @@ type OverlayUpsert struct {
 	Expected *Expectation
 }
 
-// OverlayDeletion takes a record out of the book.
+// OverlayDeletion removes a record from the book.
 type OverlayDeletion struct {
 	Record uuid.UUID
-	// Expected, when not nil, must be met when the record is taken out.
+	// Expected, when not nil, must be met when the record is removed.
 	Expected *Expectation
 }
 
-// Deletions are deletions that expect nothing.
+// Deletions are deletions without expectations.
 func Deletions(records ...uuid.UUID) []OverlayDeletion {
 	all := make([]OverlayDeletion, len(records))
 	for i, id := range records {
@@ -60,9 +59,9 @@ func Deletions(records ...uuid.UUID) []OverlayDeletion {
 	return all
 }
 
-// Additions limits the records that are new to a workspace's books, over all datasets:
-// at most Most within AdditionWindow before At. The window is measured in whole minutes
-// and rounded up.
+// Additions limits the records that are new to a workspace's books, over all datasets: at
+// most Most within AdditionWindow before At. The window is measured in whole minutes and
+// rounded up.
 type Additions struct {
 	Most int
 	At   time.Time
@@ -71,25 +70,25 @@ type Additions struct {
 // OverlayOutcome is the overlay after the change.
 type OverlayOutcome struct {
 	Overlay Overlay
-	// Refused: the record is new to the book and exceeds the limit of Additions.
+	// Refused means that the record is new to the book and exceeds the limit of Additions.
 	// Nothing changed.
 	Refused bool
-	// Unexpected: the record was not as expected. Nothing changed; Overlay is what it is,
-	// and Absent means that it has none.
+	// Unexpected means that the record was not as expected. Nothing changed; Overlay is its
+	// overlay, and Absent means that it has none.
 	Unexpected, Absent bool
 }
 
-// Store keeps the overlays of workspaces.
+// Store stores the overlays of workspaces.
 type Store interface {
-	// UpsertOverlays makes the changes in order, in one transaction. An overlay that a
-	// change does not alter keeps its UpdatedAt; others get that of Fresh. Only records
-	// that are new to the book count. If they exceed the limit, the last ones are
-	// refused. A change also sets UpdatedBy to that of Fresh.
+	// UpsertOverlays makes the changes in order, in one transaction. An overlay that does
+	// not change retains its UpdatedAt; others get that of Fresh. Only records that are new
+	// to the book count. If they exceed the limit, the last ones are refused. A change also
+	// sets UpdatedBy to that of Fresh.
 	UpsertOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
-	// DeleteOverlays ignores records without an overlay, unless one is expected. Of
-	// records that are not as expected it returns the overlays, nil for none.
+	// DeleteOverlays ignores records without an overlay, unless one is expected. It returns
+	// the overlays of records that are not as expected, nil for none.
 	DeleteOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) (map[uuid.UUID]*Overlay, error)
-	// Overlays returns the overlays of those records that have one.
+	// Overlays returns the overlays of the records that have one.
 	Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
 }
 
@@ -106,18 +105,18 @@ type Book struct {
 	Now func() time.Time
 }
 
-// Outcome is the result of one input: the record's id, if it is known, and
-// its row or an error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch,
-// fault.LimitReached, fault.RevisionConflict for a record that is not as expected;
-// fault.Internal for a stored overlay whose row cannot be rendered.
+// Outcome is the result of one input: the record's id, if it is known, and its row or an
+// error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch, fault.LimitReached,
+// fault.RevisionConflict for a record that is not as expected; fault.Internal for a stored
+// overlay whose row cannot be rendered.
 type Outcome struct {
 	Record string
 	Row    jsontext.Value
 	Err    error
 }
 
-// Upsert adds records to the book or changes their overlays, in order. Its own
-// error is fault.Unavailable; nothing has changed then.
+// Upsert adds records to the book or changes their overlays, in order. The error is
+// fault.Unavailable; nothing has changed then.
 func (b *Book) Upsert(ctx context.Context, in workspace.ID, d catalog.Dataset, inputs []Input) ([]Outcome, error) {
 	outcomes := make([]Outcome, len(inputs))
 	if err := b.resolve(ctx, d, inputs, outcomes); err != nil {
@@ -226,7 +225,7 @@ func (b *Book) facts(
 	return records, signals, group.Wait()
 }
 
-// resolve sets the id of each outcome, or the error why there is none.
+// resolve sets the id of each outcome, or the error.
 func (b *Book) resolve(ctx context.Context, d catalog.Dataset, inputs []Input, outcomes []Outcome) error {
 	var values []string
 	var positions []int
@@ -260,8 +259,8 @@ func (b *Book) resolve(ctx context.Context, d catalog.Dataset, inputs []Input, o
 	return nil
 }
 
-// exactly returns the ids of the records whose folded field equals the value. The
-// index also finds values that differ in accents.
+// exactly returns the ids of the records whose folded field equals the value. The index
+// also finds values that differ in accents.
 func exactly(by catalog.Field, records []jsontext.Value, want string) ([]string, error) {
 	var ids []string
 	for _, r := range records {
@@ -290,7 +289,7 @@ func (b *Book) Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, r
 	return err
 }
 
-// DeleteIf is Delete of records that are as expected. The first errors are those of the
+// DeleteIf is Delete for records that are as expected. The first errors are those of the
 // deletions in their order: nil or fault.RevisionConflict.
 func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) ([]error, error) {
 	if len(deletions) == 0 {
@@ -310,8 +309,8 @@ func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset,
 	return refused, nil
 }
 
-// unexpected is the error of a change of a record that is not as expected. It says what
-// the workspace says of the record, null if it is not in the book.
+// unexpected is the error of a change of a record that is not as expected. It has the
+// present overlay of the record, null if it is not in the book.
 func unexpected(d catalog.Dataset, now *Overlay) error {
 	e := fault.New(fault.RevisionConflict, "the %s is not in the book as expected: somebody has changed it", d.Singular())
 	e.Current = jsontext.Value("null")
@@ -328,7 +327,7 @@ func unexpected(d catalog.Dataset, now *Overlay) error {
 	return e
 }
 
-// changeFields are when an overlay was changed, and by whom.
+// changeFields say when an overlay was changed, and by whom.
 var changeFields = []string{"updated_at", "updated_by"}
 
 // Get returns the row of a record in the book: fault.NotFound.
@@ -344,7 +343,7 @@ func (b *Book) Get(ctx context.Context, in workspace.ID, d catalog.Dataset, reco
 	return row, nil
 }
 
-// Rows returns the rows of those of the records that are in the book.
+// Rows returns the rows of the records that are in the book.
 func (b *Book) Rows(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error) {
 	overlays, err := b.Store.Overlays(ctx, in, d, records)
 	if err != nil || len(overlays) == 0 {

@@ -75,7 +75,7 @@ func UpsertRule(d catalog.Dataset) rule.Rule[Input] {
 	}).Described(text).Named("Workspace" + d.Title() + "Upsert")
 }
 
-// expectationRule reads what a change expects of a record.
+// expectationRule reads the expectation of a change.
 func expectationRule(d catalog.Dataset) rule.Rule[Expectation] {
 	fields := []rule.Field[Expectation]{
 		rule.Optional("in_book", rule.Boolean().Default(true).Described("False: the record must not be in the book, and no value is expected."),
@@ -98,7 +98,7 @@ func expectationRule(d catalog.Dataset) rule.Rule[Expectation] {
 			"as `current`. Values that are left out may be anything.")
 }
 
-// DeletionsRule reads what a batch of deletions expects of records, by id.
+// DeletionsRule reads the expectations of a batch of deletions, by record id.
 func DeletionsRule(d catalog.Dataset, most int) rule.Rule[map[uuid.UUID]Expectation] {
 	id := rule.Map(rule.UUID[uuid.UUID](), uuid.UUID.String)
 	byID := rule.ByKey("what is expected, by id", id, expectationRule(d), most)
@@ -113,7 +113,7 @@ func DeletionsRule(d catalog.Dataset, most int) rule.Rule[map[uuid.UUID]Expectat
 	})
 }
 
-// matchRule reads what names a record by a field, in the form of foldMatch.
+// matchRule reads the match value of a record, in the form of foldMatch.
 func matchRule(by catalog.Field) rule.Rule[string] {
 	value := rule.Text(1, by.MaxChars)
 	if by.Domains {
@@ -158,7 +158,7 @@ func valueRule(f catalog.Field) rule.Rule[any] {
 	}
 }
 
-// clearable is the rule of a value that null makes unknown.
+// clearable is the rule of a value that null clears.
 func clearable[T any](r rule.Rule[T]) rule.Rule[any] {
 	return rule.Map(rule.Nullable(r), func(value *T) any {
 		if value == nil {
@@ -183,7 +183,7 @@ var dateRule = rule.New(
 	},
 )
 
-// numberRule reads an int64 or a float64, as the field's type is.
+// numberRule reads an int64 or a float64, by the field's type.
 func numberRule(f catalog.Field) rule.Rule[any] {
 	bounded := f.Min != 0 || f.Max != 0
 	return rule.New(f.Schema(), input.Number, "a number", func(issues *input.Issues, v input.Value, path []string) (any, bool) {

@@ -97,12 +97,12 @@ func sameValue(a, b any) bool {
 	return !isList && !areLists && a == b
 }
 
-// Expectation is what a change expects of a record. It is decided under the lock of the
+// Expectation is the expected state of a record. It is checked under the lock of the
 // change, so nobody changes the record in between.
 type Expectation struct {
-	// InBook is whether the record is in the book. If it is false, Values are none.
+	// InBook is whether the record is in the book. If it is false, there are no Values.
 	InBook bool
-	// Values are the expected values of some fields, nil for one that is unknown.
+	// Values are the expected values of some fields, nil for an unknown value.
 	Values OverlayChange
 }
 

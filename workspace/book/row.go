@@ -18,8 +18,7 @@ type Layout struct {
 }
 
 // LayoutOf is the layout of rows of a kind (docs/api.md, "The book" and "View records").
-// chosen has the members that a search asks for; all means those that such rows have
-// without being asked.
+// chosen has the requested members; all means the default members of such rows.
 func LayoutOf(d catalog.Dataset, row catalog.Rows, chosen catalog.FieldSet) Layout {
 	fields := catalog.RowFields(d, row)
 	if !chosen.All() {

@@ -1,5 +1,5 @@
-// Package digest has the types and rules of e-mails of signals: when a workspace's next
-// one is due, and the links to end them (docs/api.md, "Signal subscriptions").
+// Package digest has the types and rules of e-mails of signals: when a workspace's next one
+// is due, and unsubscribe links (docs/api.md, "Signal subscriptions").
 //
 // It neither stores (workspace/postgres) nor sends (service/delivery).
 package digest
@@ -19,7 +19,7 @@ import (
 const Kind jobs.Kind = "signals.digest"
 
 const (
-	// Bundle is how long after an instant digest the next one comes at the earliest.
+	// Bundle is the minimum time between an instant digest and the next one.
 	Bundle = 5 * time.Minute
 	// hour of the day, and weekday, of daily and weekly digests.
 	hour    = 8
@@ -34,8 +34,8 @@ type Digests struct {
 	TimeZone string
 	// Types are the signal types that are mailed.
 	Types []string
-	// Through is the arrival up to which signals are in the digests before, zero for
-	// the first one. Began means that the digests go on from there; else a change of a
+	// Through is the arrival up to which signals are in previous digests, zero for the
+	// first one. Began means that the digests continue from there; otherwise a change of a
 	// subscription begins them.
 	Through time.Time
 	Began   bool
@@ -70,10 +70,10 @@ type Payload struct {
 	UpTo  time.Time `json:"up_to"`
 }
 
-// Recipient is to whom a digest goes, and of what.
+// Recipient is who gets a digest, and of which signals.
 type Recipient struct {
 	WorkspaceName, Email string
-	// Types are the signal types that are mailed with the frequency now.
+	// Types are the signal types that are mailed with the frequency at present.
 	Types []string
 }
 
@@ -83,7 +83,7 @@ type Cursors interface {
 	Open(purpose, sealed string) (data []byte, ok bool)
 }
 
-// Links makes and reads the tokens of links that end e-mails.
+// Links makes and reads the tokens of unsubscribe links.
 type Links struct{ Cursors Cursors }
 
 const purpose = "end e-mails of signals"
@@ -93,7 +93,7 @@ func (l Links) Token(in workspace.ID, user workspace.UserID) string {
 	return l.Cursors.Seal(purpose, append(in[:], user[:]...))
 }
 
-// Read returns whose token it is: fault.NotFound if nobody's.
+// Read returns whose token it is: fault.NotFound for an invalid one.
 func (l Links) Read(token string) (in workspace.ID, user workspace.UserID, err error) {
 	data, ok := l.Cursors.Open(purpose, token)
 	if !ok || len(data) != 32 {

@@ -23,8 +23,8 @@ type Record struct {
 	Record  uuid.UUID
 	// Version is the version of the last change, and of the document written for it.
 	Version int64
-	// Digest is the SHA-256 of the document in Elasticsearch, without its version;
-	// nil when it is unknown which document is there.
+	// Digest is the SHA-256 of the document in Elasticsearch, without its version; nil when
+	// the document is unknown.
 	Digest []byte
 	// Overlay is nil when the record is not in the book.
 	Overlay *book.Overlay
@@ -65,7 +65,8 @@ type ProjectionResult struct {
 	Refusal string
 	// Present means that the global dataset has the record.
 	Present bool
-	// Unheld: the record has no overlay and no membership; its document is a stub.
+	// Unheld means that the record has no overlay and no membership; its document is a
+	// stub.
 	Unheld bool
 	// Score is nil when none was computed.
 	Score *book.Scored
@@ -77,7 +78,7 @@ type Finish struct {
 	// Written means that documents were sent.
 	Written bool
 	// Release is the holder whose lease of the workspace's projector ends with this
-	// projection; "" to keep the lease.
+	// projection; "" does not end the lease.
 	Release string
 }
 
@@ -90,7 +91,7 @@ type Generation struct {
 	// IndexUUID is Elasticsearch's id of the index, "" when unknown. An index that
 	// was recreated or restored under the same name has another id.
 	IndexUUID string
-	// LostMarked: the rows whose documents were lost with the previous index are
+	// LostMarked means that the rows whose documents were lost with the previous index are
 	// marked. Until then no workspace's documents can be assumed to be present.
 	LostMarked bool
 	// Folding is that of its documents.
@@ -128,15 +129,14 @@ type RefusedRecord struct {
 type Freshness struct {
 	// Pending means that a write of the workspace is not projected yet.
 	Pending bool
-	// ProjectedAt is when Elasticsearch last acknowledged documents of the
-	// workspace, by the clock of Postgres; zero for never. It identifies the
-	// projection.
+	// ProjectedAt is when Elasticsearch last acknowledged documents of the workspace, by
+	// the clock of Postgres; zero for never. It identifies the projection.
 	ProjectedAt time.Time
 	// Generation is the generation that searches use, "" if none is registered.
 	Generation string
-	// Filling: the generation replaces a lost one and lacks documents of the
+	// Filling means that the generation replaces a lost one and lacks documents of the
 	// workspace.
 	Filling bool
-	// ViewDeleted: documents may still name a Static View that was deleted.
+	// ViewDeleted means that documents may still name a Static View that was deleted.
 	ViewDeleted bool
 }

@@ -1,13 +1,13 @@
-// Package jobs is the queue of what is done later, outside of requests: delivering a
-// webhook, sending an e-mail. A job is a row in Postgres, written in the transaction of
-// what it follows from, so neither is there without the other. Any number of servers take
-// jobs from it; a job of a server that died is due again when its lease ends.
+// Package jobs is the queue of work outside of requests: delivering a webhook, sending an
+// e-mail. A job is a row in Postgres, written in the transaction that causes it, so neither
+// exists without the other. Any number of servers take jobs from it; a job of a server that
+// died is due when its lease ends.
 //
-// A job is done at least once. Its Handler must bear a second run of the same job: it
-// passes the job's ID on, so that a receiver recognizes the double.
+// A job runs at least once. Its Handler must tolerate a second run of the same job: it
+// passes on the job's ID, so that a receiver recognizes the duplicate.
 //
-// What a job does belongs to the package of its Handler. This is not a scheduler of
-// regular work: that has a lease of its own (workspace/postgres). docs/decisions/028.
+// The package of the Handler defines what a job does. This is not a scheduler of regular
+// work, which has a lease of its own (workspace/postgres). docs/decisions/028.
 package jobs
 
 import (
@@ -28,14 +28,14 @@ type ID = workspace.TypedID[jobKind]
 // NewID returns a new random id. IDFor is for jobs that may be added twice.
 func NewID() ID { return ID(workspace.NewUUID()) }
 
-// IDFor returns the id of the job that follows from an event: always the same for the
-// same lane and event, so that adding it again changes nothing.
+// IDFor returns the id of the job for an event: always the same for the same lane and
+// event, so that adding it twice changes nothing.
 func IDFor(lane uuid.UUID, event string) ID { return ID(uuid.NewSHA1(lane, []byte(event))) }
 
-// Kind says which Handler does a job.
+// Kind says which Handler runs a job.
 type Kind string
 
-// State is where a job is.
+// State is the state of a job.
 type State string
 
 // The states of a job.
@@ -50,19 +50,19 @@ func States() []State { return []State{Pending, Done, Failed} }
 
 // New is a job to add.
 type New struct {
-	// ID is NewID, or IDFor if the job may be added again. A job whose ID the
-	// workspace has already is not added.
+	// ID is NewID, or IDFor if the job may be added twice. A job whose ID the workspace
+	// already has is not added.
 	ID        ID
 	Workspace workspace.ID
 	Kind      Kind
-	// Lane has its own limit of jobs at once, so that one slow receiver does not
-	// hold up others: a webhook, or the workspace.
+	// Lane has its own limit of concurrent jobs, so that one slow receiver does not block
+	// others: a webhook, or the workspace.
 	Lane uuid.UUID
-	// Order, when not "", is what must not overtake: of the jobs of one lane and order
-	// the next begins when the one before is done or failed for good. At most 200
+	// Order, when not "", serializes jobs: of the jobs of one lane and order the next
+	// begins when the previous one is done or has failed permanently. At most 200
 	// characters. Only one writer at a time may add jobs with the same order.
 	Order string
-	// Payload is JSON: ids and small values, never what can be looked up.
+	// Payload is JSON: ids and small values, never data that can be looked up.
 	Payload json.RawMessage
 	// RunAt is when the job is due.
 	RunAt time.Time
@@ -72,8 +72,7 @@ type New struct {
 type Job struct {
 	New
 	State State
-	// Attempts is how many attempts have ended, since the job was added or was
-	// told to begin again.
+	// Attempts is how many attempts have ended, since the job was added or restarted.
 	Attempts int
 	// Status is the HTTP status that the last attempt got, 0 for none.
 	Status int
@@ -85,22 +84,21 @@ type Job struct {
 	lease uuid.UUID
 }
 
-// Lease is what identifies this claim of the job, for stores.
+// Lease identifies this claim of the job, for stores.
 func (j Job) Lease() uuid.UUID { return j.lease }
 
 // Claimed returns j with its lease, for stores.
 func (j Job) Claimed(lease uuid.UUID) Job { j.lease = lease; return j }
 
-// Result is how an attempt ended.
+// Result is the outcome of an attempt.
 type Result struct {
 	// Err is nil for a success.
 	Err error
-	// Final ends a failed job: it is not tried again.
+	// Final ends a failed job: it is not retried.
 	Final bool
-	// After, if longer than the pause of the Handler, is the pause before the next
-	// attempt.
+	// After, if longer than the pause of the Handler, is the pause before the next attempt.
 	After time.Duration
-	// Postponed says that nothing was tried: the job comes again after After.
+	// Postponed means that nothing was tried: the job is due after After.
 	Postponed bool
 	// Status is the HTTP status of the attempt, 0 for none.
 	Status int
@@ -109,7 +107,7 @@ type Result struct {
 // Ended is the end of an attempt, as a store records it.
 type Ended struct {
 	Job Job
-	// State is Pending when the job is tried again, at RunAt.
+	// State is Pending when the job is retried, at RunAt.
 	State  State
 	RunAt  time.Time
 	At     time.Time
@@ -117,19 +115,18 @@ type Ended struct {
 	Error  string
 }
 
-// Queue keeps jobs for a Runner. *postgres.System implements it.
+// Queue stores jobs for a Runner. *postgres.System implements it.
 type Queue interface {
 	// DueLanes returns lanes with jobs of a kind that may be due, at most limit after a lane.
 	DueLanes(ctx context.Context, kind Kind, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	// ClaimJobs takes due jobs of each lane, at most as many as given. Until `until`
-	// nobody else takes them. Of the jobs with one order it takes the first alone.
+	// ClaimJobs takes due jobs of each lane, at most as many as given. No other caller
+	// takes them before until. Of the jobs with one order it takes only the first.
 	ClaimJobs(ctx context.Context, kind Kind, lanes []LaneClaim, now, until time.Time) ([]Job, error)
-	// EndJobs records ends of attempts. It ignores those of jobs that have another
-	// lease by now.
+	// EndJobs records ends of attempts. It ignores jobs that have another lease by now.
 	EndJobs(ctx context.Context, ended []Ended) error
 }
 
-// LaneClaim is how many jobs to take of a lane.
+// LaneClaim is how many jobs to take from a lane.
 type LaneClaim struct {
 	Lane  uuid.UUID
 	Limit int

@@ -13,25 +13,25 @@ import (
 	"github.com/google/uuid"
 )
 
-// Handler does the jobs of one kind.
+// Handler runs the jobs of one kind.
 type Handler struct {
 	Kind Kind
 	// Run makes one attempt. Its context ends after Timeout.
 	Run func(context.Context, Job) Result
 	// Timeout of an attempt.
 	Timeout time.Duration
-	// Pauses are those after the first, the second, … failed attempt, each with up to a
-	// tenth more, so that many jobs do not come back at once. A job that fails after the
-	// last pause has failed for good. The default is Pauses().
+	// Pauses are the pauses after the first, the second, … failed attempt, each with up to
+	// a tenth more, so that many jobs do not come back at once. A job that fails after the
+	// last pause has failed permanently. The default is Pauses().
 	Pauses []time.Duration
 	// Slots is how many jobs run at once in this process, and LaneSlots how many of one
-	// lane. A lane in trouble, whose last attempt failed or took longer than a second,
-	// has one; all of them together have half of the slots.
+	// lane. A lane in trouble, whose last attempt failed or took longer than a second, has
+	// one slot; all lanes in trouble together have half of the slots.
 	Slots, LaneSlots int
 }
 
-// Pauses are those of a job that is tried for a day: ten attempts. The second begins within
-// 30 seconds of the first, also when that hangs for 10.
+// Pauses are those of a job that is retried for a day: ten attempts. The second begins
+// within 30 seconds of the first, even if that hangs for 10.
 func Pauses() []time.Duration {
 	return []time.Duration{
 		15 * time.Second, 105 * time.Second, 8 * time.Minute, 30 * time.Minute, 80 * time.Minute,
@@ -42,14 +42,14 @@ func Pauses() []time.Duration {
 const (
 	// slow is how long an attempt may take before its lane is in trouble.
 	slow = time.Second
-	// poll is the interval of unsolicited reads of the queue: for retries, and for what
-	// other processes added.
+	// poll is the interval of reads of the queue without a wake-up: for retries, and for
+	// jobs of other processes.
 	poll = 500 * time.Millisecond
 	// endTimeout bounds one recording of outcomes.
 	endTimeout = 5 * time.Second
-	// maxLanes is how many lanes are looked at at once.
+	// maxLanes is how many lanes are read at once.
 	maxLanes = 256
-	// maxError is the length of a kept error, in bytes.
+	// maxError is the maximum length of a stored error, in bytes.
 	maxError = 300
 )
 
@@ -59,16 +59,16 @@ type Options struct {
 	Now func() time.Time
 	// Log receives failures of the queue; nil is slog.Default. Payloads are not logged.
 	Log *slog.Logger
-	// Tried, when set, receives each attempt's outcome: "ok", "later" (it is tried
-	// again), "postponed" (nothing was tried) or "failed".
+	// Tried, when set, receives each attempt's outcome: "ok", "later" (it is retried),
+	// "postponed" (nothing was tried) or "failed".
 	Tried func(kind Kind, outcome string, took time.Duration)
-	// Hold is how long a dead process keeps a job; 0 means the timeout of an attempt
-	// and a minute.
+	// Hold is how long a dead process holds a job; 0 means the timeout of an attempt plus a
+	// minute.
 	Hold time.Duration
 }
 
-// Runner does the jobs of one kind as they become due. Any number of runners, on any
-// number of servers, can share a queue.
+// Runner runs the jobs of one kind as they become due. Any number of runners, on any number
+// of servers, can share a queue.
 type Runner struct {
 	queue   Queue
 	handler Handler
@@ -120,7 +120,7 @@ func (r *Runner) Wake() {
 	}
 }
 
-// Run does jobs until ctx ends. It completes attempts in progress.
+// Run runs jobs until ctx ends. It completes attempts in progress.
 func (r *Runner) Run(ctx context.Context) {
 	recorded := make(chan struct{})
 	go func() {
@@ -147,7 +147,7 @@ func (r *Runner) Run(ctx context.Context) {
 		}
 		failing = err != nil
 		if after = next; err == nil && after != (uuid.UUID{}) && r.free() > 0 {
-			continue // the other lanes
+			continue // only the other lanes
 		}
 		select {
 		case <-ctx.Done():
@@ -165,8 +165,9 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// take begins jobs of lanes after a lane, and returns the last of them, zero if there are
-// no more. While no slot is free it stays where it is: the first lanes would get them all.
+// take starts jobs of lanes after a lane, and returns the last of them, zero if there are
+// no more. While no slot is free it does not advance: otherwise the first lanes would get
+// them all.
 func (r *Runner) take(ctx context.Context, after uuid.UUID) (next uuid.UUID, err error) {
 	if r.free() == 0 {
 		return after, nil
@@ -197,8 +198,8 @@ func (r *Runner) free() int {
 	return r.handler.Slots - r.running
 }
 
-// claims says how many jobs of each lane to take. The slots are shared out in rounds, so
-// that a lane with many jobs leaves the others some.
+// claims says how many jobs of each lane to take. The slots are distributed in rounds, so
+// that a lane with many jobs leaves some to the others.
 func (r *Runner) claims(due []uuid.UUID) (claims []LaneClaim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -282,8 +283,8 @@ func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 	})
 }
 
-// runSafely makes an attempt. A panic is a failed one: it ends neither the server nor the
-// attempts of other jobs.
+// runSafely makes an attempt. A panic is a failed attempt: it ends neither the server nor
+// the attempts of other jobs.
 func (r *Runner) runSafely(ctx context.Context, j Job) (result Result) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -318,7 +319,7 @@ func outcome(r Result, s State) string {
 	return "failed"
 }
 
-// end says what becomes of a job after an attempt.
+// end decides the state of a job after an attempt.
 func (r *Runner) end(j Job, result Result) Ended {
 	now := r.stamp()
 	e := Ended{Job: j, State: Done, RunAt: now, At: now, Status: result.Status}
@@ -343,8 +344,8 @@ func (r *Runner) end(j Job, result Result) Ended {
 	return e
 }
 
-// record records ends of attempts, as many at once as there are. What cannot be recorded
-// is done again after its lease.
+// record records ends of attempts, as many at once as there are. A job whose end cannot be
+// recorded is repeated after its lease.
 func (r *Runner) record(ctx context.Context) {
 	for first := range r.ended {
 		batch := []Ended{first}
@@ -364,7 +365,7 @@ func (r *Runner) record(ctx context.Context) {
 		if err != nil {
 			r.o.Log.Warn("ends of jobs were not recorded; they are done again", "kind", r.handler.Kind, "jobs", len(batch), "error", err)
 		}
-		r.Wake() // what waited for these
+		r.Wake() // jobs that waited for these
 	}
 }
 

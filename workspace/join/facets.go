@@ -9,7 +9,7 @@ import (
 // Facets plans the counting of the records of a plan for request.Query. Held records
 // without a plan of their own are counted in a generation.
 //
-// A facet of an overlay field does not restrict to the book: where the records are
+// A facet of an overlay field does not restrict the search to the book: if the records are
 // global ones, its values are counted in the held records of the book.
 func Facets(p Plan, request query.FacetRequest, generation string) query.FacetSearch {
 	s := query.FacetSearch{Request: request, Sets: []query.Query{p.Searches[0]}}
@@ -18,7 +18,7 @@ func Facets(p Plan, request query.FacetRequest, generation string) query.FacetSe
 		s.Sets = append(s.Sets, p.CountOnly)
 	}
 	if p.InBook {
-		// A condition on an overlay value restricts to the book, also where a facet
+		// A condition on an overlay value restricts the search to the book, even if a facet
 		// ignores it.
 		s.Sets[0] = with(s.Sets[0], query.InBook{})
 	}

@@ -23,12 +23,11 @@ type Plan struct {
 	// Searches are one search, or two whose results are merged by their common
 	// sort, each id once. Both have the same base, sort and page.
 	Searches []query.Query
-	// CountOnly, where there are two searches, finds the records that only the
-	// second one finds. It is counted: the total is that of the first search and of
-	// CountOnly.
+	// CountOnly, if there are two searches, finds the records that only the second one
+	// finds. It is only counted: the total is that of the first search plus CountOnly.
 	CountOnly query.Query
-	// InBook: every row must have an overlay. A row whose overlay was deleted after
-	// the search is left out.
+	// InBook means that every row must have an overlay. A row whose overlay was deleted
+	// after the search is left out.
 	InBook bool
 }
 

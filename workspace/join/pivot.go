@@ -6,11 +6,11 @@ import (
 	"atlas/search/query"
 )
 
-// Pivot plans the counting of the records of a plan for request.Query. Held records without a
-// plan of their own are counted in a generation.
+// Pivot plans the counting of the records of a plan for request.Query. Held records without
+// a plan of their own are counted in a generation.
 //
-// A field of the overlay restricts to the book, as a condition on one does: no other document
-// has both fields of a cell.
+// An overlay field restricts the search to the book, like a condition on one: no other
+// document has both fields of a cell.
 func Pivot(p Plan, request query.PivotRequest, generation string) query.PivotSearch {
 	s := query.PivotSearch{Request: request, Sets: []query.Query{p.Searches[0]}}
 	if slices.ContainsFunc(request.Axes(), func(f query.Facet) bool { return f.Field.Overlay }) {

@@ -10,7 +10,7 @@ import (
 	"atlas/workspace"
 )
 
-// WorkspaceStore keeps workspaces.
+// WorkspaceStore stores workspaces.
 type WorkspaceStore interface {
 	// InsertWorkspace adds w: fault.InvalidInput for an id that exists.
 	InsertWorkspace(ctx context.Context, w workspace.Workspace) error
@@ -23,7 +23,7 @@ type WorkspaceStore interface {
 	WorkspaceByID(ctx context.Context, id workspace.ID) (workspace.Workspace, error)
 }
 
-// KeyStore keeps API keys. A key can be valid in several workspaces.
+// KeyStore stores API keys. A key can be valid in several workspaces.
 type KeyStore interface {
 	// InsertKey adds a key: fault.NotFound when one of its workspaces is unknown.
 	InsertKey(ctx context.Context, k workspace.KeyRecord) error
@@ -34,17 +34,17 @@ type KeyStore interface {
 	Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error)
 	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error)
-	// RotateKey gives a key another secret. The one before is good too for a while from now;
-	// with 0 the keys that the key made end. Of a key that is revoked: fault.NotFound.
+	// RotateKey gives a key another secret. The previous one stays valid for keep; with 0
+	// the keys that the key made end. A revoked key: fault.NotFound.
 	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, keep time.Duration) (workspace.Key, error)
 }
 
-// UserStore keeps users and their memberships for operators.
+// UserStore stores users and their memberships for operators.
 type UserStore interface {
-	// InsertMember adds the membership, and the user if the id is unknown. A known
-	// user keeps the stored address and name. With byAddress it is the user with the
-	// address of m (see UserByEmail), else a new one with the id of m, who is claimable
-	// (see ClaimUser). It returns the member as stored. Errors: fault.AlreadyMember,
+	// InsertMember adds the membership, and the user if the id is unknown. A known user
+	// retains the stored address and name. With byAddress it is the user with the address
+	// of m (see UserByEmail), else a new one with the id of m, who is claimable (see
+	// ClaimUser). It returns the member as stored. Errors: fault.AlreadyMember,
 	// fault.NotFound for an unknown workspace, fault.InvalidInput for several users.
 	InsertMember(ctx context.Context, workspace workspace.ID, m Member, byAddress bool) (Member, error)
 	// EnsureMember is InsertMember, but sets the role of an existing member.
@@ -70,13 +70,13 @@ type WorkspaceChange struct {
 
 // KeyChange has the fields to change; nil fields are not changed.
 type KeyChange struct {
-	// RevokeAt revokes the key. A key that is revoked keeps its earlier time.
+	// RevokeAt revokes the key. A revoked key retains its earlier time.
 	RevokeAt   *time.Time
 	Restricted *bool
 	// DailyCredits and RequestsPerSecond are those of workspace.KeyBudget; 0 removes one.
 	DailyCredits      *int64
 	RequestsPerSecond *int
-	// Networks are those of workspace.Key; empty ones remove the limit.
+	// Networks are those of workspace.Key; an empty list removes the limit.
 	Networks *[]netip.Prefix
 }
 
@@ -180,11 +180,11 @@ type NewKey struct {
 	Workspaces []workspace.ID
 	// Scopes means all scopes when empty.
 	Scopes []workspace.Scope
-	// ExpiresIn is the key's lifetime from now; 0 means no end.
+	// ExpiresIn is the key's lifetime from now; 0 means unlimited.
 	ExpiresIn  time.Duration
 	Restricted bool
 	Budget     workspace.KeyBudget
-	// Networks are those that the key may be used from; none: any.
+	// Networks are those from which the key may be used; none: any.
 	Networks []netip.Prefix
 }
 
@@ -246,7 +246,7 @@ func (d *Directory) RestrictKey(ctx context.Context, id workspace.KeyID, restric
 	return d.store.UpdateKey(ctx, id, KeyChange{Restricted: &restricted})
 }
 
-// ChangeKey changes the budget and the networks of a key; nil members stay as they are, 0 and
+// ChangeKey changes the budget and the networks of a key; nil members do not change, 0 and
 // no networks remove a limit. Errors: fault.NotFound, fault.InvalidInput.
 func (d *Directory) ChangeKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error) {
 	// Stored fields are valid: validate the changed ones in a valid key.
@@ -266,9 +266,9 @@ func (d *Directory) ChangeKey(ctx context.Context, id workspace.KeyID, change Ke
 	return d.store.UpdateKey(ctx, id, change)
 }
 
-// RotateKey gives a key another secret and returns its text. The secret before is good too
-// for a while, at most MaxOldSecret. Errors: fault.NotFound for a key that is unknown or
-// revoked, fault.InvalidInput.
+// RotateKey gives a key another secret and returns its text. The previous secret stays
+// valid for a while, at most MaxOldSecret. Errors: fault.NotFound for a key that is unknown
+// or revoked, fault.InvalidInput.
 func (d *Directory) RotateKey(ctx context.Context, id workspace.KeyID, keep time.Duration) (workspace.Key, string, error) {
 	if err := checkOldSecret(keep); err != nil {
 		return workspace.Key{}, "", err
@@ -296,14 +296,14 @@ func (d *Directory) AddMember(ctx context.Context, to workspace.ID, m Member) (M
 	return d.store.InsertMember(ctx, to, m, byAddress)
 }
 
-// SignOutUser ends all sessions of a user that have begun. They may sign in again.
-// Errors: fault.NotFound.
+// SignOutUser ends all present sessions of a user. They may sign in again. Errors:
+// fault.NotFound.
 func (d *Directory) SignOutUser(ctx context.Context, id workspace.UserID) (User, error) {
 	return d.store.SignOutUser(ctx, id)
 }
 
-// ReleaseUser lets the next who signs in with a user's verified address become this user:
-// for an account that the provider made anew. Error: fault.NotFound.
+// ReleaseUser lets the next account that signs in with a user's verified address become
+// this user: for an account that the provider re-created. Error: fault.NotFound.
 func (d *Directory) ReleaseUser(ctx context.Context, id workspace.UserID) (User, error) {
 	return d.store.ReleaseUser(ctx, id)
 }

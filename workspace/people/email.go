@@ -12,11 +12,11 @@ import (
 // that of its invitation.
 const InvitationKind jobs.Kind = "invitation"
 
-// InvitationEmail is what the e-mail of an invitation is written from.
+// InvitationEmail has the data for the e-mail of an invitation.
 type InvitationEmail struct {
 	Invitation InvitationID
-	// WorkspaceName and InvitedBy appear in the text. InvitedBy is the name of the
-	// user who invited, "" when an API key did.
+	// WorkspaceName and InvitedBy appear in the text. InvitedBy is the name of the inviting
+	// user, "" for an API key.
 	WorkspaceName, InvitedBy string
 	Email                    string
 	Role                     Role
@@ -70,15 +70,14 @@ func (s EmailSchedule) MarshalJSON() ([]byte, error) {
 	}{s.Status, workspace.FormatTime(s.At), pacedBy})
 }
 
-// EarlierEmails are the times that a new e-mail must keep its distance from:
-// InWorkspace is when the workspace's EmailsHourly-th e-mail from the last is
-// sent, ToAddress when its EmailsDaily-th from the last to the address is. Nil
-// means that there are fewer.
+// EarlierEmails are the times that restrict a new e-mail: InWorkspace is when the
+// workspace's EmailsHourly-th e-mail from the last is sent, ToAddress when its
+// EmailsDaily-th from the last to the address is. Nil means that there are fewer.
 type EarlierEmails struct{ InWorkspace, ToAddress *time.Time }
 
 // ScheduleEmail schedules the invitation's e-mail, so that any hour has at most
-// EmailsHourly e-mails of the workspace and any 24 hours at most EmailsDaily of
-// them to the address.
+// EmailsHourly e-mails of the workspace and any 24 hours at most EmailsDaily of them to the
+// address.
 func (r InvitationRecord) ScheduleEmail(earlier EarlierEmails) EmailSchedule {
 	if !r.SendEmail {
 		return EmailSchedule{Status: EmailNone}

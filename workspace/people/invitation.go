@@ -58,22 +58,22 @@ type InvitationRecord struct {
 	Invitation
 	Seed InvitationSeed
 	Hash workspace.SecretHash
-	// Replaces says whether it takes the place of a pending invitation of the address.
+	// Replaces says whether it replaces a pending invitation of the address.
 	Replaces bool
 	// SendEmail says whether the service sends an e-mail for it.
 	SendEmail bool
 }
 
-// InvitationStore keeps the invitations of workspaces.
+// InvitationStore stores the invitations of workspaces.
 type InvitationStore interface {
 	// Invitations lists a page of the open invitations, newest first.
 	Invitations(ctx context.Context, in workspace.ID, limit, offset int) ([]Invitation, error)
-	// InsertInvitation adds an invitation if guard permits the actor, and returns
-	// when its e-mail is sent under the rates of l (ScheduleEmail). In the same
-	// transaction it revokes an open invitation of the address that expired by
-	// r.CreatedAt, or any with r.Replaces; a pending one is guard's target. Errors: fault.AlreadyInvited for one that is pending;
-	// fault.AlreadyMember; fault.LimitReached when the workspace has
-	// l.OpenInvitations already, also under concurrent calls.
+	// InsertInvitation adds an invitation if guard permits the actor, and returns when its
+	// e-mail is sent under the rates of l (ScheduleEmail). In the same transaction it
+	// revokes an open invitation of the address that expired by r.CreatedAt, or any with
+	// r.Replaces; a pending one is guard's target. Errors: fault.AlreadyInvited for a
+	// pending one; fault.AlreadyMember; fault.LimitReached when the workspace already has
+	// l.OpenInvitations, also under concurrent calls.
 	InsertInvitation(
 		ctx context.Context,
 		in workspace.ID,
@@ -96,8 +96,8 @@ type Acceptance struct {
 	Guard func(LockedInvitation) error
 }
 
-// LockedInvitation is what an Acceptance.Guard decides on. Its row stays locked
-// until the end of the transaction.
+// LockedInvitation is the input of an Acceptance.Guard. Its row stays locked until the end
+// of the transaction.
 type LockedInvitation struct {
 	Hash        workspace.SecretHash
 	EmailFolded string
@@ -116,18 +116,18 @@ type AcceptanceStore interface {
 	// of a user that exists. Errors: fault.NotFound for an unknown invitation,
 	// fault.AlreadyMember, the guard's error.
 	AcceptInvitation(ctx context.Context, a Acceptance) (workspace.ID, Member, error)
-	// PreviewInvitation returns what the acceptance would do, and changes nothing. Its
+	// PreviewInvitation returns the result of an acceptance, and changes nothing. Its
 	// errors are those of AcceptInvitation.
 	PreviewInvitation(ctx context.Context, a Acceptance) (InvitationPreview, error)
 }
 
-// InvitationPreview is what an invited person is told before they accept.
+// InvitationPreview is what an invited person sees before they accept.
 type InvitationPreview struct {
 	Workspace struct {
 		ID   workspace.ID `json:"id"`
 		Name string       `json:"name"`
 	} `json:"workspace"`
-	// InvitedBy is nil when a key invited, or somebody who is no member any more.
+	// InvitedBy is nil when a key invited, or somebody who is no longer a member.
 	InvitedBy *Inviter
 	Role      Role
 	Email     string
@@ -157,7 +157,7 @@ type Invitations struct {
 	Store       InvitationStore
 	Acceptances AcceptanceStore
 	Links       *InvitationLinks
-	// Emails says whether the service sends e-mails. Else the invited person gets the
+	// Emails says whether the service sends e-mails. Otherwise the invited person gets the
 	// link in another way.
 	Emails bool
 	// Limits has OpenInvitations and the e-mail rates EmailsHourly and EmailsDaily.
@@ -275,7 +275,7 @@ func (s *Invitations) Preview(ctx context.Context, token string, n Invitee) (Inv
 	return p, refusal(err)
 }
 
-// acceptance is that of a token by a person.
+// acceptance is the acceptance of a token by a person.
 func (s *Invitations) acceptance(token string, n Invitee) (Acceptance, error) {
 	id, secret, ok := workspace.ParseSecretText(token)
 	switch {
@@ -303,7 +303,7 @@ func (s *Invitations) acceptance(token string, n Invitee) (Acceptance, error) {
 	return a, nil
 }
 
-// refusal is the same answer for every reason for which there is no open invitation.
+// refusal is the same error for every reason for which there is no open invitation.
 func refusal(err error) error {
 	if fault.CodeOf(err) == fault.NotFound {
 		return noInvitation(err)

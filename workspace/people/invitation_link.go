@@ -10,10 +10,10 @@ import (
 	"atlas/workspace"
 )
 
-// InvitationLinks makes the links of invitations. The secret in a link is an
-// HMAC, under a key of the servers, over the invitation's id and its seed. Stores
-// keep only the seed and the SHA-256 of the secret, so an e-mail can be written
-// again after a crash, but neither the database nor the key alone makes a link.
+// InvitationLinks makes the links of invitations. The secret in a link is an HMAC, under a
+// key of the servers, over the invitation's id and its seed. Stores have only the seed and
+// the SHA-256 of the secret. So an e-mail can be rewritten after a crash, but neither the
+// database nor the key alone suffices to make a link.
 type InvitationLinks struct {
 	base *url.URL
 	// inFragment: the token is in the fragment, which browsers do not send.
@@ -82,8 +82,8 @@ func (l *InvitationLinks) url(id InvitationID, s workspace.Secret) string {
 	return u.String()
 }
 
-// URL returns the link of a stored invitation, or an error when the key that made
-// the link is not configured any more.
+// URL returns the link of a stored invitation, or an error when the key that made the link
+// is no longer configured.
 func (l *InvitationLinks) URL(id InvitationID, seed InvitationSeed, hash workspace.SecretHash) (string, error) {
 	for _, key := range l.keys {
 		if s := deriveSecret(key, id, seed); s.Matches(hash) {

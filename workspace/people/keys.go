@@ -13,20 +13,21 @@ import (
 
 // Limits of the keys that a workspace makes itself.
 const (
-	// KeyLife is the life of a key whose maker does not say otherwise, MaxKeyDays the
-	// longest, of one that has an end.
+	// KeyLife is the default lifetime of a key, MaxKeyDays the maximum of a key that
+	// expires.
 	KeyLife    = 90 * 24 * time.Hour
 	MaxKeyDays = 3650
-	// OldSecretFor is how long the secret before a rotation is good too if nothing else is
-	// said, MaxOldSecret the longest.
+	// OldSecretFor is the default time for which the secret before a rotation stays valid,
+	// MaxOldSecret the maximum.
 	OldSecretFor = 24 * time.Hour
 	MaxOldSecret = 7 * 24 * time.Hour
 	// EndedKeysFor is how long keys are listed after their end.
 	EndedKeysFor = 30 * 24 * time.Hour
-	// MaxKeys is how many keys that have not ended a workspace makes.
+	// MaxKeys is the maximum number of unended keys that a workspace makes.
 	MaxKeys = 100
-	// MaxMadeKeys is how many keys the people of a workspace make within EndedKeysFor, and
-	// its keys apart from them. MaxKeysOfKey is how many one key and those that it made do.
+	// MaxMadeKeys is the maximum number of keys that the people of a workspace make within
+	// EndedKeysFor, and separately that its keys make. MaxKeysOfKey is the maximum for one
+	// key and those that it made.
 	MaxMadeKeys  = 1000
 	MaxKeysOfKey = 100
 )
@@ -38,8 +39,8 @@ func checkOldSecret(keep time.Duration) error {
 	return nil
 }
 
-// KeyMaker is who makes or changes keys of a workspace: a user, whose token has Scopes, or a
-// key with its Secret, whose own row says what it may give.
+// KeyMaker is who makes or changes keys of a workspace: a user, whose token has Scopes, or
+// a key with its Secret, whose own row limits what it may grant.
 type KeyMaker struct {
 	User   workspace.UserID
 	Key    workspace.KeyID
@@ -47,7 +48,7 @@ type KeyMaker struct {
 	Scopes []workspace.Scope
 }
 
-// LockedMaker is what a maker of keys is in the transaction of the change.
+// LockedMaker is the state of a maker of keys in the transaction of the change.
 type LockedMaker struct {
 	// Role is that of a user, "" for nobody. Key is that of a key, nil if it does not act in
 	// the workspace.
@@ -57,20 +58,22 @@ type LockedMaker struct {
 	Policy KeyPolicy
 }
 
-// WorkspaceKeyStore keeps the keys that may act in a workspace. *postgres.Store implements it.
+// WorkspaceKeyStore stores the keys that may act in a workspace. *postgres.Store implements
+// it.
 type WorkspaceKeyStore interface {
 	// WorkspaceKeys lists keys, the newest first, without those that ended before a time.
 	WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.Time, limit, offset int) ([]workspace.Key, error)
-	// AddKey adds the key that make returns for the maker, whose row is locked: no more than
-	// MaxKeys that have not ended at now. Errors: fault.LimitReached, those of make.
+	// AddKey adds the key that make returns for the maker, whose row is locked, unless
+	// MaxKeys keys have not ended at now. Errors: fault.LimitReached, those of make.
 	AddKey(
 		ctx context.Context, in workspace.ID, by KeyMaker, now time.Time,
 		make func(LockedMaker) (workspace.KeyRecord, error),
 	) (workspace.Key, error)
-	// ChangeKey changes a key as change says, which gets the maker and the key, both locked.
-	// Of change, Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt count. With RevokedAt
-	// of a key without Home, the key ends in this workspace only. If OldUntil is not after
-	// now, the keys that the key made end. Errors: fault.NotFound, those of change.
+	// ChangeKey changes a key. It calls change with the maker and the key, both locked.
+	// Only Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt of its result are stored.
+	// With RevokedAt of a key without Home, the key ends only in this workspace. If
+	// OldUntil is not after now, the keys that the key made end. Errors: fault.NotFound,
+	// those of change.
 	ChangeKey(
 		ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, now time.Time,
 		change func(LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
@@ -101,10 +104,10 @@ func (s *Keys) List(ctx context.Context, in workspace.ID, limit, offset int) ([]
 
 // KeyEnd says when a key ends.
 type KeyEnd struct {
-	// Days is the life from now; nil: KeyLife for a new key, and as before for another. A
-	// key that a key makes ends with that at the latest.
+	// Days is the lifetime from now; nil: KeyLife for a new key, unchanged for an existing
+	// one. A key made by a key ends with that key at the latest.
 	Days *int
-	// Never is set for no end.
+	// Never means that the key does not expire.
 	Never bool
 }
 
@@ -113,14 +116,15 @@ type KeyInput struct {
 	Name   string
 	Scopes []workspace.Scope
 	KeyEnd
-	// Networks are those that the key may be used from; nil: those of the key that makes it.
+	// Networks are those from which the key may be used; nil: those of the key that makes
+	// it.
 	Networks *[]netip.Prefix
 	Budget   workspace.KeyBudget
 }
 
 // Create makes a key of the workspace and returns it with its text. Errors:
-// fault.InvalidInput; fault.Forbidden for who may not make keys, and for a key that could do
-// more than its maker, or that the policy of the workspace does not permit;
+// fault.InvalidInput; fault.Forbidden for a maker who may not make keys, and for a key that
+// could do more than its maker, or that the policy of the workspace does not permit;
 // fault.LimitReached.
 func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyInput) (workspace.Key, string, error) {
 	secret, now := workspace.NewSecret(), s.now()
@@ -174,11 +178,11 @@ func (e KeyEnd) apply(k *workspace.Key, now time.Time) {
 	}
 }
 
-// Rotate gives a key of the workspace another secret, and another end if one is named, and
-// returns its text. The secret before is good too for a while, at most MaxOldSecret; if it
-// ends at once, so do the keys that the key made. Errors: fault.NotFound, also for a key that
-// has ended; fault.Forbidden as of Create, for a key of an operator, and for who rotates a key
-// of another: its secret would not end with who has it.
+// Rotate gives a key of the workspace another secret, and another end if one is given, and
+// returns its text. The previous secret stays valid for a while, at most MaxOldSecret; if
+// it ends at once, so do the keys that the key made. Errors: fault.NotFound, also for a key
+// that has ended; fault.Forbidden as in Create, for a key of an operator, and for rotating
+// another person's key: its new secret would not end with that person's access.
 func (s *Keys) Rotate(
 	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, keep time.Duration, end KeyEnd,
 ) (workspace.Key, string, error) {
@@ -215,8 +219,8 @@ func (s *Keys) Rotate(
 	return k, secret.Token(k.ID), nil
 }
 
-// Revoke ends a key in the workspace: one of the workspace for good, with the keys that it
-// made; one of an operator only there. Errors: fault.NotFound, fault.Forbidden.
+// Revoke ends a key in the workspace: a key of the workspace permanently, with the keys
+// that it made; a key of an operator only there. Errors: fault.NotFound, fault.Forbidden.
 func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID) error {
 	now := s.now()
 	_, err := s.store.ChangeKey(ctx, in, by, id, now, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
@@ -231,8 +235,8 @@ func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id work
 	return err
 }
 
-// permit returns fault.Forbidden for who may not manage keys in the workspace now. What the
-// request was authorized with may be some seconds old.
+// permit returns fault.Forbidden for a maker who may not manage keys in the workspace now.
+// The authorization of the request may be some seconds old.
 func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	if by.Key.IsZero() {
 		if !m.Role.Administers() {
@@ -249,7 +253,7 @@ func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	return nil
 }
 
-// reach returns fault.Forbidden for a key that could do more than its maker. another says
+// reach returns fault.Forbidden for a key that could do more than its maker. another means
 // that the maker is not the key itself.
 func (by KeyMaker) reach(m LockedMaker, k workspace.Key, another bool) error {
 	has := by.Scopes

@@ -19,9 +19,9 @@ import (
 type Actor struct {
 	// User is zero for an API key and for the operator.
 	User workspace.UserID
-	// Role is the role of an actor without a User. A user's role is read in the
-	// transaction of the change, because the role that the request was
-	// authorized with may be some seconds old.
+	// Role is the role of an actor without a User. A user's role is read in the transaction
+	// of the change, because the role that the request was authorized with may be some
+	// seconds old.
 	Role Role
 	// MembersOnly limits the actor to people of the role member and their invitations.
 	MembersOnly bool
@@ -31,14 +31,14 @@ type Actor struct {
 var (
 	// KeyActor is a key with the scopes workspace:write and workspace:admin.
 	KeyActor = Actor{Role: Admin}
-	// PlainKeyActor is a key without workspace:admin. An admin whom a stolen key made
-	// would stay when the key is revoked.
+	// PlainKeyActor is a key without workspace:admin. Otherwise an admin added with a
+	// stolen key would remain after the key is revoked.
 	PlainKeyActor = Actor{Role: Admin, MembersOnly: true}
 	OperatorActor = Actor{Role: Owner}
 )
 
-// reach returns fault.Forbidden if the actor may not change people of one of the roles.
-// "" is nobody.
+// reach returns fault.Forbidden if the actor may not change people of one of the roles. ""
+// is nobody.
 func (a Actor) reach(roles ...Role) error {
 	for _, role := range roles {
 		if a.MembersOnly && role != "" && role != MemberRole {
@@ -51,8 +51,8 @@ func (a Actor) reach(roles ...Role) error {
 	return nil
 }
 
-// LockedMembers is what a Guard decides on. The rows it was read from stay locked
-// until the end of the transaction.
+// LockedMembers is the input of a Guard. The rows it was read from stay locked until the
+// end of the transaction.
 type LockedMembers struct {
 	// Actor is the actor's role, "" when they are not a member.
 	Actor Role
@@ -67,7 +67,7 @@ type LockedMembers struct {
 // inside the transaction, before it changes anything.
 type Guard func(LockedMembers) error
 
-// MemberStore keeps the members of workspaces, for Members.
+// MemberStore stores the members of workspaces, for Members.
 type MemberStore interface {
 	// Members lists a page by role, highest first, then address, then id.
 	Members(ctx context.Context, in workspace.ID, limit, offset int) ([]Member, error)
@@ -103,11 +103,10 @@ func (r *Members) List(ctx context.Context, in workspace.ID, limit, offset int) 
 	return r.store.Members(ctx, in, limit, offset)
 }
 
-// SetRole changes a member's role. Errors: fault.Forbidden when the actor is
-// neither owner nor admin, does not reach the role, or grants or takes ownership
-// without being an owner;
-// fault.NotFound when the user is not a member; fault.LastOwner when the
-// workspace would have no owner.
+// SetRole changes a member's role. Errors: fault.Forbidden when the actor is neither owner
+// nor admin, may not change the role, or grants or removes ownership without being an
+// owner; fault.NotFound when the user is not a member; fault.LastOwner when the workspace
+// would have no owner.
 func (r *Members) SetRole(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID, role Role) (Member, error) {
 	if !role.Valid() {
 		return Member{}, fault.Validation(workspace.NewIssue(fault.InvalidUnion, "role", "must be one of: owner, admin, member"))
@@ -143,9 +142,9 @@ func checkRoleChange(by Actor, l LockedMembers, role Role) error {
 	return nil
 }
 
-// Remove deletes a membership and reports whether there was one. Errors:
-// fault.Forbidden when the actor is neither owner nor admin, or does not reach the
-// member; fault.CannotSelfRemove; fault.LastOwner.
+// Remove deletes a membership and reports whether there was one. Errors: fault.Forbidden
+// when the actor is neither owner nor admin, or may not change the member;
+// fault.CannotSelfRemove; fault.LastOwner.
 func (r *Members) Remove(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID) (removed bool, err error) {
 	self := !by.User.IsZero() && by.User == user
 	removed, err = r.store.RemoveMember(ctx, in, by, user, func(l LockedMembers) error { return checkRemoval(by, l, self) })
@@ -168,9 +167,9 @@ func checkRemoval(by Actor, l LockedMembers, self bool) error {
 	return nil
 }
 
-// SignOut ends the sessions of a member in the workspace that have begun. Errors:
-// fault.Forbidden when the actor is neither owner nor admin, or does not reach the member;
-// fault.NotFound when the user is not a member.
+// SignOut ends the present sessions of a member in the workspace. Errors: fault.Forbidden
+// when the actor is neither owner nor admin, or may not change the member; fault.NotFound
+// when the user is not a member.
 func (r *Members) SignOut(ctx context.Context, in workspace.ID, by Actor, user workspace.UserID) error {
 	err := r.store.SignOutMember(ctx, in, by, user, func(l LockedMembers) error {
 		if err := by.administers(l); err != nil {
@@ -190,8 +189,8 @@ func (r *Members) SignOut(ctx context.Context, in workspace.ID, by Actor, user w
 	return err
 }
 
-// administers returns fault.Forbidden unless the actor administers the workspace, and
-// reaches the target and the roles that are given to somebody.
+// administers returns fault.Forbidden unless the actor administers the workspace, and may
+// change the target and grant the roles.
 func (a Actor) administers(l LockedMembers, given ...Role) error {
 	if !l.Actor.Administers() {
 		return fault.New(fault.Forbidden, "only an owner or admin of the workspace may do this")

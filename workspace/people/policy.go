@@ -11,24 +11,25 @@ import (
 	"atlas/workspace"
 )
 
-// KeyPolicy is what a workspace permits of new and rotated API keys (docs/api.md, "API
+// KeyPolicy is what a workspace permits for new and rotated API keys (docs/api.md, "API
 // keys"). The zero value permits everything.
 type KeyPolicy struct {
 	// Scopes are those that keys may have; nil: any.
 	Scopes []workspace.Scope
-	// MaxDays is the longest life of a key; 0: any, also none.
+	// MaxDays is the maximum lifetime of a key; 0: any, including unlimited.
 	MaxDays int
 	// Networks is set if keys must be limited to networks.
 	Networks bool
-	// MaxDailyCredits is the largest budget, which keys must have then; 0: any, also none.
+	// MaxDailyCredits is the maximum budget, and makes a budget required; 0: no
+	// requirement.
 	MaxDailyCredits int64
-	// UpdatedAt is when it was set last, zero if never; UpdatedBy by whom, zero for a user who
-	// is gone.
+	// UpdatedAt is when it was last set, zero if never; UpdatedBy by whom, zero for a
+	// deleted user.
 	UpdatedAt time.Time
 	UpdatedBy workspace.UserID
 }
 
-// Rules that a key can break, by the members of a key.
+// Rules that a key can break, named by the members of a key.
 const (
 	breaksScopes   = "scopes"
 	breaksEnd      = "expires_at"
@@ -87,12 +88,12 @@ func (p KeyPolicy) Check(k workspace.Key, now time.Time) error {
 	return fault.New(fault.Forbidden, "by the policy of the workspace a key must %s", strings.Join(wants, ", and "))
 }
 
-// KeyPolicyStore keeps the policies of workspaces. *postgres.Store implements it.
+// KeyPolicyStore stores the policies of workspaces. *postgres.Store implements it.
 type KeyPolicyStore interface {
 	// KeyPolicy returns the policy of a workspace, the zero value if it has none.
 	KeyPolicy(ctx context.Context, in workspace.ID) (KeyPolicy, error)
-	// SetKeyPolicy replaces it if permit lets the user, whose row is locked. Keys that are
-	// made and rotated after it returns keep to it. Errors: those of permit.
+	// SetKeyPolicy replaces it if permit lets the user, whose row is locked. It applies to
+	// all keys that are made or rotated after it returns. Errors: those of permit.
 	SetKeyPolicy(ctx context.Context, in workspace.ID, by workspace.UserID, p KeyPolicy, permit func(Role) error) error
 }
 
@@ -112,8 +113,8 @@ func (s *Policies) Keys(ctx context.Context, in workspace.ID) (KeyPolicy, error)
 	return s.store.KeyPolicy(ctx, in)
 }
 
-// SetKeys replaces the policy and returns what it is now. Error: fault.Forbidden for who is no
-// owner or admin any more.
+// SetKeys replaces the policy and returns the new one. Error: fault.Forbidden for a user
+// who is no longer owner or admin.
 func (s *Policies) SetKeys(ctx context.Context, in workspace.ID, by workspace.UserID, p KeyPolicy) (KeyPolicy, error) {
 	p.UpdatedAt, p.UpdatedBy = s.now(), by
 	return p, s.store.SetKeyPolicy(ctx, in, by, p, func(role Role) error {
