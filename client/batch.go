@@ -12,10 +12,9 @@ import (
 // slices.Chunk splits longer lists.
 const MaxBatch = 100
 
-// Batch is the result of a batch: an Item for each input, in the order of the
-// inputs. Items can fail although the call succeeds. Items with ErrUnavailable
-// can be sent again: a backend became unavailable. The first of them may have
-// been applied; the others were not tried.
+// Batch is the result of a batch: an Item for each input, in the order of the inputs. Items
+// can fail although the call succeeds. Items with ErrUnavailable can be retried: a backend
+// became unavailable. The first of them may have been applied; the others were not tried.
 type Batch[T any] struct {
 	Items             []Item[T]
 	Succeeded, Failed int

@@ -15,9 +15,10 @@ type Board struct {
 	WorkspaceID string `json:"workspace_id,omitzero"`
 	// Name has 1 to 100 characters.
 	Name string `json:"name,omitzero"`
-	// Tiles are at most 12. Nil: an upsert leaves them as they are.
+	// Tiles are at most 12. Nil: an upsert does not change them.
 	Tiles []Tile `json:"tiles,omitzero"`
-	// Revision counts changes from 1. With one, an upsert of a board that has another is refused.
+	// Revision counts changes from 1. If it is set, an upsert of a board with another
+	// revision is refused.
 	Revision int `json:"revision,omitzero"`
 	// CreatedBy and UpdatedBy are nil for an API key and for a deleted user.
 	CreatedBy *string   `json:"created_by,omitzero"`
@@ -31,7 +32,7 @@ type Tile struct {
 	Kind    TileKind    `json:"kind"`
 	Title   string      `json:"title"`
 	Dataset DatasetName `json:"dataset"`
-	// Of says where the records are. ViewID is that of a tile of TileOfView.
+	// Of says which records it shows. ViewID is that of a tile of TileOfView.
 	Of     TileSource `json:"of"`
 	ViewID string     `json:"view_id,omitzero"`
 	// Request is the body of the request: that of a FacetRequest with one facet, of TileView

@@ -80,21 +80,20 @@ func (b *Book[R, U]) DeleteAll(ctx context.Context, all []string) (Batch[Nothing
 	return deleteBatch(ctx, b.conn, b.path, all)
 }
 
-// DeleteExpected is DeleteAll of records that are as expected, by id; of ids without an
-// expectation anything goes. What is not as expected stays, and its item is
-// ErrRevisionConflict.
+// DeleteExpected is DeleteAll with expectations by id; ids without one are deleted in any
+// case. A record that is not as expected remains, and its item is ErrRevisionConflict.
 func (b *Book[R, U]) DeleteExpected(ctx context.Context, all []string, expected map[string]Expectation) (Batch[Nothing], error) {
 	body := map[string]any{"ids": all, "expected": expected}
 	return batch[Nothing](ctx, b.conn, request{method: http.MethodPost, path: b.path + "/delete/batch", body: body})
 }
 
-// History iterates over the changes of what the workspace says of a record and of its places
-// in Static Views, the newest first. Each has the names of fields, no values.
+// History iterates over the changes of a record's overlay and of its memberships in Static
+// Views, the newest first. Each has the names of fields, no values.
 func (b *Book[R, U]) History(ctx context.Context, id string) iter.Seq2[WorkspaceChange, error] {
 	return list[WorkspaceChange](ctx, b.conn, b.path+segment(id)+"/history", "changes", nil)
 }
 
-// Change sets or clears a text. The zero Change keeps the value.
+// Change sets or clears a text. The zero Change does not change the value.
 type Change struct {
 	set   bool
 	value *string
@@ -112,11 +111,12 @@ func (c Change) IsZero() bool { return !c.set }
 // MarshalJSON encodes the text or null.
 func (c Change) MarshalJSON() ([]byte, error) { return json.Marshal(c.value) }
 
-// Expectation is what a change is made on. If something else is there, nothing changes, and
-// the error is ErrRevisionConflict: its Current is what is there. The zero Expectation is
+// Expectation is the expected state of a record. If it differs, nothing changes, and the
+// error is ErrRevisionConflict, whose Current is the present state. The zero Expectation is
 // that the record is in the book.
 type Expectation struct {
-	// InBook false: the record must not be in the book; other members are left out. Nil: true.
+	// InBook false: the record must not be in the book; other members are left out. Nil:
+	// true.
 	InBook  *bool  `json:"in_book,omitzero"`
 	ICPTier Change `json:"icp_tier,omitzero"` // of accounts; Clear() expects no tier
 	Status  Change `json:"workspace_status,omitzero"`
@@ -125,8 +125,9 @@ type Expectation struct {
 	Tags []string `json:"tags,omitzero"`
 }
 
-// Annotations are what the workspace says of a record now, when that was changed, and by
-// which user; UpdatedBy is empty for an API key, for Atlas itself and for a deleted user.
+// Annotations are the workspace's present values of a record, when they were changed, and
+// by which user; UpdatedBy is empty for an API key, for Atlas itself and for a deleted
+// user.
 type Annotations struct {
 	ICPTier   ICPTier   `json:"icp_tier"`
 	Status    string    `json:"workspace_status"`
@@ -144,9 +145,9 @@ type AccountUpsert struct {
 	ICPTier   Change        `json:"icp_tier,omitzero"` // To(ICPTier1), …
 	Status    Change        `json:"workspace_status,omitzero"`
 	Notes     Change        `json:"notes,omitzero"`
-	// Tags replaces all tags; nil keeps them, an empty list clears them.
+	// Tags replaces all tags; nil does not change them, an empty list clears them.
 	Tags []string `json:"tags,omitzero"`
-	// Expected, when set, is what the change is made on.
+	// Expected, when set, is the required present state.
 	Expected *Expectation `json:"expected,omitzero"`
 }
 

@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// ChangesRequest asks what changed of a dataset: docs/api.md, "Changes". The zero value asks for
-// a cursor from now on.
+// ChangesRequest requests the changes of a dataset: docs/api.md, "Changes". The zero value
+// requests a cursor from now on.
 type ChangesRequest struct {
-	// Cursor is Changes.Next of the page before, Since a time to begin with instead. The
-	// zero time is none.
+	// Cursor is Changes.Next of the previous page, Since a start time instead. The zero
+	// time is none.
 	Cursor string
 	Since  time.Time
 	// Limit of changes, 1 to 1,000; 0: 100.
 	Limit int
-	// Records asks for the record of each upsert, for a credit each, Fields for some of
-	// their members.
+	// Records requests the record of each upsert, for a credit each, Fields some of its
+	// members.
 	Records bool
 	Fields  []string
-	// Filters are those of Search. A record that changed and does not match is a leave.
+	// Filters are those of Search. A changed record that does not match becomes a leave.
 	Filters Filters
 	// Wait is how long the service waits for a change if there is none, up to 30 s.
 	Wait time.Duration
-	// History asks for the changes of a record instead, newest first and each by itself.
-	// CaughtUp then means that these are all that are kept.
+	// History requests the stored changes of a record instead, newest first and one by one.
+	// CaughtUp then means that these are all.
 	History string
 }
 
@@ -53,20 +53,21 @@ func (q ChangesRequest) body() any {
 type RecordChange[R any] struct {
 	ID string `json:"id"`
 	Op Op     `json:"op"`
-	// Into is what the record of a merge became. That may have become another since.
+	// Into is the record into which the record of a merge was merged. That record may have
+	// been merged since.
 	Into string    `json:"into"`
 	At   time.Time `json:"at"`
-	// Changed are the fields of an upsert that have other values.
+	// Changed are the changed fields of an upsert.
 	Changed []string `json:"changed"`
-	// Record is the record as it is now, of an upsert, if it was asked for.
+	// Record is the present record of an upsert, if it was requested.
 	Record *R `json:"record"`
 }
 
 // Changes is a page of changes.
 type Changes[R any] struct {
 	Changes []RecordChange[R]
-	// Next is the cursor of what follows. CaughtUp means that nothing follows yet; else
-	// Lag is how long ago the last change of the page was told.
+	// Next is the cursor of the next page. CaughtUp means that nothing follows yet;
+	// otherwise Lag is how long ago the last change of the page was published.
 	Next     string
 	CaughtUp bool
 	Lag      time.Duration
@@ -75,8 +76,8 @@ type Changes[R any] struct {
 	Window  Window
 }
 
-// Changes returns what was told after a cursor or a time. Errors: ErrCursorTooOld: take a
-// new cursor with the zero request, and then read all records again.
+// Changes returns the changes after a cursor or a time. Errors: ErrCursorTooOld: take a new
+// cursor with the zero request, and then read all records.
 func (d *Dataset[R]) Changes(ctx context.Context, q ChangesRequest) (*Changes[R], error) {
 	r := request{method: http.MethodPost, path: d.path + "/changes", body: q.body()}
 	a, err := call[[]RecordChange[R]](ctx, d.conn, r)
@@ -90,9 +91,9 @@ func (d *Dataset[R]) Changes(ctx context.Context, q ChangesRequest) (*Changes[R]
 // followWait is how long a request of Follow waits if q.Wait is 0.
 const followWait = 15 * time.Second
 
-// Follow iterates over pages of changes from q.Cursor or q.Since on, the next one when
-// something is told. Pages without changes show that nothing was for a while. It ends
-// with an error, that of ctx too; it can go on from the cursor of the last page.
+// Follow iterates over pages of changes from q.Cursor or q.Since on, the next one when a
+// change is published. Empty pages show that there was none for a while. It ends with an
+// error, including that of ctx; it can be continued from the cursor of the last page.
 //
 //	start, err := c.Projects.Changes(ctx, client.ChangesRequest{})
 //	// … then read all records, and then:
@@ -110,8 +111,8 @@ func (d *Dataset[R]) Follow(ctx context.Context, q ChangesRequest) iter.Seq2[*Ch
 	})
 }
 
-// follow iterates over the pages that read returns, each with the cursor of the next one
-// and whether nothing follows yet.
+// follow iterates over the pages of read, which returns the cursor of the next page and
+// whether nothing follows yet.
 func follow[P any](
 	cursor string, wait time.Duration,
 	read func(cursor string, wait time.Duration) (page P, next string, caughtUp bool, err error),

@@ -25,7 +25,7 @@ type Client struct {
 	Joins *Joins[JoinRow[Account]]
 	// Fields describe what can be filtered by.
 	Fields *Fields
-	// Book has what the workspace keeps about global records.
+	// Book has the workspace's values of global records.
 	Book Books
 	// Views are those of the workspace, Favorites the user's pointers to Views.
 	Views     *Views
@@ -170,8 +170,8 @@ func of(c *conn) *Client {
 	}
 }
 
-// Dataset returns a global dataset by name, with records as received, for
-// callers that pass them on.
+// Dataset returns a global dataset by name, with records as received, for callers that pass
+// them on.
 func (c *Client) Dataset(name DatasetName) *Dataset[json.RawMessage] {
 	return dataset[json.RawMessage](c.conn, string(name))
 }
@@ -197,7 +197,7 @@ func (c *Client) Release(ctx context.Context) (Release, error) {
 	return get[Release](ctx, c.conn, "/data/release")
 }
 
-// Coverage returns what is known of the records of a dataset. It is free.
+// Coverage returns which fields are known in the records of a dataset. It is free.
 func (c *Client) Coverage(ctx context.Context, q CoverageQuery) ([]Coverage, error) {
 	a, err := post[struct{ Values []Coverage }](ctx, c.conn, "/data/coverage", q)
 	return a.Values, err

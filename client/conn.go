@@ -27,8 +27,8 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// unkept means that the service does not keep the answer: the request is not repeated
-	// where it may have had an effect.
+	// unkept means that the service does not store the answer: the request is not retried
+	// if it may have had an effect.
 	unkept bool
 }
 
@@ -102,19 +102,19 @@ func post[T any](ctx context.Context, c *conn, path string, body any) (T, error)
 	return data[T](ctx, c, request{method: http.MethodPost, path: path, body: body})
 }
 
-// data is call for callers that need nothing but the data.
+// data is call for callers that only need the data.
 func data[T any](ctx context.Context, c *conn, r request) (T, error) {
 	a, err := call[T](ctx, c, r)
 	return a.Data, err
 }
 
-// remove deletes what path names.
+// remove deletes the object at path.
 func remove(ctx context.Context, c *conn, path string) error {
 	_, err := data[Nothing](ctx, c, request{method: http.MethodDelete, path: path})
 	return err
 }
 
-// do sends a request until it succeeds or must not be repeated.
+// do sends a request until it succeeds or must not be retried.
 func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 	var body []byte
 	if r.body != nil {
@@ -176,7 +176,7 @@ func (c *conn) attempt(ctx context.Context, r request, key string, body []byte) 
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Accept", "application/json")
 	if !r.unkept {
-		q.Header.Set("Idempotency-Key", key) // net/http repeats such requests itself when an idle connection was closed
+		q.Header.Set("Idempotency-Key", key) // net/http retries such requests itself when an idle connection was closed
 	}
 	q.Header.Set("User-Agent", c.userAgent)
 	if body != nil {

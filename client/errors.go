@@ -88,10 +88,10 @@ type Error struct {
 	RequestID string
 	// RetryAfter is the wait that the service requests; 0: none.
 	RetryAfter time.Duration
-	// MergedInto is the id of the record that the one became that is not found; "" if it
-	// became none.
+	// MergedInto is the id of the record into which the missing record was merged; "" if it
+	// was not.
 	MergedInto string
-	// Current is what the workspace says of a record of the book that is not as expected
+	// Current is the present overlay of a record of the book that is not as expected
 	// (ErrRevisionConflict); nil if it is not in the book.
 	Current *Annotations
 }
@@ -181,7 +181,7 @@ func errorOf(r request, res *http.Response, body []byte) error {
 		given := shape.Error
 		e.Code, e.Message, e.DocURL, e.Issues = given.Code, given.Message, given.DocURL, given.Issues
 		e.MergedInto, e.Current = given.MergedInto, given.Current
-		if e.Code == "" && e.Issues != nil { // a service before codes were in validation errors
+		if e.Code == "" && e.Issues != nil { // a service from before validation errors had codes
 			e.Code, e.Message = ErrInvalidInput, "the request is not valid"
 		}
 	}

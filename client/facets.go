@@ -6,9 +6,8 @@ import (
 	"net/http"
 )
 
-// FacetRequest asks how many records match, and how they are distributed. Query,
-// Filters and Relations are those of Search, but a filter on an e-mail address is
-// refused.
+// FacetRequest requests how many records match, and how they are distributed. Query,
+// Filters and Relations are those of Search, but a filter on an e-mail address is refused.
 type FacetRequest struct {
 	Query     string    `json:"query,omitzero"`
 	Words     Words     `json:"words,omitzero"`
@@ -21,14 +20,15 @@ type FacetRequest struct {
 	Facets []Facet `json:"facets,omitempty"`
 }
 
-// Facet asks for the distribution of a field: docs/api.md, "Facets".
+// Facet requests the distribution of a field: docs/api.md, "Facets".
 type Facet struct {
 	// Field is the key of a filter.
 	Field string `json:"field,omitzero"`
 	// Geo counts projects by their location, in place of Field.
 	Geo *GeoGrid `json:"geo,omitzero"`
-	// Limit is how many values are listed, up to 100; 0: 10. Prefix keeps values, of
-	// accounts' ids those of their names, with its words, the last perhaps as a beginning.
+	// Limit is how many values are listed, up to 100; 0: 10. Prefix selects values with its
+	// words, the last of which may be incomplete; of accounts' ids it selects by their
+	// names.
 	Limit  int    `json:"limit,omitzero"`
 	Prefix string `json:"prefix,omitzero"`
 	// Interval is for dates.
@@ -39,8 +39,8 @@ type Facet struct {
 	Buckets int           `json:"buckets,omitzero"`
 	// Measure is computed for every value or bucket.
 	Measure *Measure `json:"measure,omitzero"`
-	// CountOwn makes the facet count with the request's own filter on the field, which
-	// it ignores otherwise.
+	// CountOwn makes the facet apply the request's own filter on the field, which it
+	// ignores otherwise.
 	CountOwn bool `json:"-"`
 }
 
@@ -66,7 +66,7 @@ type Measure struct {
 // Facets is the answer to a FacetRequest. All counts are exact.
 type Facets struct {
 	Count int64 `json:"count"`
-	// ExportCredits is what reading all of them costs.
+	// ExportCredits is the price of reading all of them.
 	ExportCredits int64 `json:"export_credits"`
 	// Facets are in the order of the request.
 	Facets []FacetCounts `json:"facets"`
@@ -84,7 +84,7 @@ type FacetCounts struct {
 	Buckets []BucketCount `json:"buckets"`
 	// Unknown is the number of records without a value.
 	Unknown int64 `json:"unknown"`
-	// Min and Max are of buckets: a number or a time, or null.
+	// Min and Max are those of buckets: a number or a time, or null.
 	Min json.RawMessage `json:"min"`
 	Max json.RawMessage `json:"max"`
 }
@@ -96,7 +96,7 @@ type ValueCount struct {
 	// Label is for people; nil if the name of an account is not known.
 	Label *string `json:"label"`
 	Count int64   `json:"count"`
-	// Measure is nil if none was asked for or no value is known.
+	// Measure is nil if none was requested or no value is known.
 	Measure *float64 `json:"measure"`
 }
 

@@ -11,8 +11,8 @@ type Favorites struct{ conn *conn }
 
 const favoritesPath = "/workspace/favorite-views"
 
-// FavoriteUpsert makes a View a Favorite. Without a Position an existing
-// Favorite keeps its place, and a new one is appended.
+// FavoriteUpsert makes a View a Favorite. Without a Position an existing Favorite is not
+// moved, and a new one is appended.
 type FavoriteUpsert struct {
 	ViewID   string `json:"view_id"`
 	Position *int   `json:"position,omitzero"` // from 0
@@ -34,7 +34,7 @@ func (f *Favorites) UpsertAll(ctx context.Context, all []FavoriteUpsert) (Batch[
 	return viewBatch(ctx, f.conn, favoritesPath, all)
 }
 
-// Delete removes a Favorite and keeps the View. It succeeds when there is none.
+// Delete removes a Favorite, but not the View. It succeeds when there is none.
 func (f *Favorites) Delete(ctx context.Context, view string) error {
 	return remove(ctx, f.conn, favoritesPath+segment(view))
 }

@@ -62,7 +62,7 @@ type DatasetRelease struct {
 	Version int64     `json:"version"`
 }
 
-// CoverageQuery asks of which records of a dataset a field is known, for the most
+// CoverageQuery requests how often each field of a dataset's records is known, for the most
 // frequent values of an enum By.
 type CoverageQuery struct {
 	Dataset DatasetName `json:"dataset"`
@@ -70,7 +70,7 @@ type CoverageQuery struct {
 	Limit   int         `json:"limit,omitzero"` // 1 to 100; 0: 10
 }
 
-// Coverage is what is known of the records with one value.
+// Coverage describes the records with one value.
 type Coverage struct {
 	Value   string    `json:"value"`
 	Label   string    `json:"label"`
@@ -78,11 +78,12 @@ type Coverage struct {
 	Newest  time.Time `json:"newest"`
 	// Known is the share of the records that have a value, by filter key.
 	Known map[string]float64 `json:"known"`
-	// Source is what a source says of its data, with By "source"; nil if it says nothing.
+	// Source is what a source says about its data, with By "source"; nil if it says
+	// nothing.
 	Source *SourceTerms `json:"source"`
 }
 
-// SourceTerms are what a source of records says of its data, "" where it says nothing.
+// SourceTerms are what a source of records says about its data, "" for nothing.
 type SourceTerms struct {
 	Page        string `json:"page"` // web page of the data
 	Licence     string `json:"licence"`
@@ -109,7 +110,7 @@ type Usage struct {
 	ByHour []HourUsage `json:"by_hour"`
 	// ByTool maps operations to credits; the sum is Used.
 	ByTool map[string]int `json:"by_tool"`
-	// ByKey maps ids of API keys to credits; the rest of Used is that of users.
+	// ByKey maps ids of API keys to credits; users used the rest of Used.
 	ByKey map[string]int `json:"by_key"`
 }
 

@@ -1,7 +1,7 @@
 package client
 
-// Box is a part of the map, in degrees, with its borders. If West is greater than East, it
-// crosses the antimeridian.
+// Box is a part of the map, in degrees, including its borders. If West is greater than
+// East, it crosses the antimeridian.
 type Box struct {
 	North float64 `json:"north"`
 	South float64 `json:"south"`
@@ -9,7 +9,7 @@ type Box struct {
 	West  float64 `json:"west"`
 }
 
-// Near matches a location at most so many metres from a point in degrees: docs/api.md,
+// Near matches a location within a number of metres from a point in degrees: docs/api.md,
 // "Search requests".
 func Near(latitude, longitude, metres float64) Filter {
 	return Filter{Value: map[string]any{"near": map[string]float64{"latitude": latitude, "longitude": longitude, "radius_m": metres}}}
@@ -37,11 +37,11 @@ type GeoGrid struct {
 
 // CellCount is a map tile with its number of records.
 type CellCount struct {
-	// Latitude and Longitude are the means of those of the records.
+	// Latitude and Longitude are the means over the records.
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`
 	Count     int64   `json:"count"`
 	Box       Box     `json:"box"`
-	// Measure is nil if none was asked for or no value is known.
+	// Measure is nil if none was requested or no value is known.
 	Measure *float64 `json:"measure"`
 }

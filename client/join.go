@@ -11,15 +11,16 @@ import (
 // All.
 const MaxJoinRows = 33
 
-// Join asks for accounts, each with a project and a person.
+// Join requests accounts, each with a project and a person.
 type Join struct {
 	// Search finds the accounts; up to MaxJoinRows on a page, without Highlight. The project
 	// meets its "has_project".
 	Search
-	// ProjectBy is the number of which the project has the highest value: cost by default.
+	// ProjectBy is the numeric field by which the project with the highest value is chosen:
+	// cost by default.
 	ProjectBy string `json:"project_by,omitzero"`
-	// ProjectFields and ContactFields are for the project and the contact what Fields is for
-	// the account.
+	// ProjectFields and ContactFields select members of the project and the contact, like
+	// Fields of the account.
 	ProjectFields []string `json:"project_fields,omitzero"`
 	ContactFields []string `json:"contact_fields,omitzero"`
 }
@@ -32,8 +33,8 @@ type JoinRow[A any] struct {
 	Contact *Contact `json:"contact"`
 }
 
-// Joins joins projects and people to accounts. Each record of a row costs a credit, which are
-// three at most.
+// Joins joins projects and people to accounts. Each record of a row costs a credit, at most
+// three.
 type Joins[R any] struct {
 	conn *conn
 	path string
@@ -54,7 +55,7 @@ func (j *Joins[R]) Page(ctx context.Context, q Join) (*Page[R], error) {
 	return pageOf(a.Data, a.Metadata, a.header), err
 }
 
-// Cost counts the accounts exactly, and returns the most that the page can cost. It costs
+// Cost counts the accounts exactly, and returns the maximum price of the page. It costs
 // nothing. Errors: ErrTooManyRequests.
 func (j *Joins[R]) Cost(ctx context.Context, q Join) (Cost, error) {
 	body := struct {
@@ -64,7 +65,7 @@ func (j *Joins[R]) Cost(ctx context.Context, q Join) (Cost, error) {
 	return data[Cost](ctx, j.conn, request{method: http.MethodPost, path: j.path, body: body})
 }
 
-// Pages iterates over pages as Source.Pages does. Its cursors are those of the accounts.
+// Pages iterates over pages like Source.Pages. Its cursors are those of the accounts.
 func (j *Joins[R]) Pages(ctx context.Context, q Join) iter.Seq2[*Page[R], error] {
 	if q.Limit == 0 {
 		q.Limit = MaxJoinRows

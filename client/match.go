@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// MaxMatchInputs is how many inputs a match takes at most. slices.Chunk splits longer
+// MaxMatchInputs is the maximum number of inputs of a match. slices.Chunk splits longer
 // lists.
 const MaxMatchInputs = 100
 
-// MatchInput describes a firm or a person of a list of your own.
+// MatchInput describes a firm or a person of your own list.
 type MatchInput struct {
 	// Ref is your own name of the input, 1 to 200 characters.
 	Ref string `json:"ref"`
@@ -23,7 +23,7 @@ type MatchInput struct {
 	State string `json:"state,omitzero"`
 }
 
-// MatchRequest asks for the records of a list of your own: docs/api.md, "Match".
+// MatchRequest requests the records for your own list: docs/api.md, "Match".
 type MatchRequest struct {
 	// Inputs are 1 to MaxMatchInputs.
 	Inputs []MatchInput `json:"inputs"`
@@ -31,14 +31,14 @@ type MatchRequest struct {
 	MinConfidence *float64 `json:"min_confidence,omitzero"`
 	// Candidates is how many records an input may get, 1 to 5; 0: 1. Each costs a credit.
 	Candidates int `json:"candidates,omitzero"`
-	// Fields are the members of the records, beside the id; none: all.
+	// Fields are the members of the records, besides the id; none: all.
 	Fields []string `json:"fields,omitempty"`
-	// MaxBytes ends the answer before the input with whose records they would have more
-	// bytes, 1,000 to 10,000,000; 0: it is not limited. One result is always there.
+	// MaxBytes ends the answer before the input whose records would exceed it, 1,000 to
+	// 10,000,000; 0: no limit. There is always at least one result.
 	MaxBytes int `json:"max_bytes,omitzero"`
 }
 
-// MatchResult is what was found for an input.
+// MatchResult is the result for an input.
 type MatchResult[R any] struct {
 	Ref        string              `json:"ref"`
 	Status     MatchStatus         `json:"status"`
@@ -67,11 +67,12 @@ type Matches[R any] struct {
 	// Credits is the cost of the call, Window the state of the credits.
 	Credits int
 	Window  Window
-	// Replayed: the answer is that of an earlier call with the same Idempotency-Key.
+	// Replayed means that the answer is that of an earlier call with the same
+	// Idempotency-Key.
 	Replayed bool
 }
 
-// Matchable is a dataset whose records can be found from a list of your own: accounts and
+// Matchable is a dataset whose records can be matched with your own list: accounts and
 // contacts.
 type Matchable[R any] struct{ Dataset[R] }
 

@@ -26,19 +26,19 @@ type Page[R any] struct {
 	Limit, Offset int
 	// Next is the cursor of the next page, for Search.SearchAfter; "" on the last.
 	Next string
-	// DidYouMean is a Query that finds records, if this one finds none and such a query
-	// is known.
+	// DidYouMean is a Query that finds records, if this one finds none and such a query is
+	// known.
 	DidYouMean string
-	// Missing are the words of Query that no record has in any form which meets the other
-	// conditions, if nothing is found.
+	// Missing are the words of Query that occur, in any form, in no record which meets the
+	// other conditions, if nothing is found.
 	Missing []string
-	// Highlights are what of each record matches, if Search.Highlight asked for it.
+	// Highlights are the matches in each record, if Search.Highlight requested them.
 	Highlights []Highlight
-	// Hints are sentences on what of the search was probably meant otherwise.
+	// Hints are sentences on what the search may have meant instead.
 	Hints []string
 	// LeftOut are the ids of records, the last ones of the page, that are not in Records:
-	// the answer repeats an earlier one, and records have become too long for
-	// Search.MaxBytes since. Pages and All fetch them.
+	// the answer repeats an earlier one, and records have since become too long for
+	// Search.MaxBytes. Pages and All fetch them.
 	LeftOut []string
 	// Credits is the cost of the page, Window the state of the credits.
 	Credits int
@@ -51,8 +51,7 @@ type Page[R any] struct {
 type Source[R any] struct {
 	conn *conn
 	path string
-	// nested means that data is an object with the records and the name of the
-	// dataset.
+	// nested means that data is an object with the records and the name of the dataset.
 	nested bool
 }
 
@@ -67,8 +66,8 @@ func (s *Source[R]) Search(ctx context.Context, q Search) (*Page[R], error) {
 	return pageOf(a.Data, a.Metadata, a.header), err
 }
 
-// Cost counts the matches of a search exactly, and returns what its page would cost.
-// It costs nothing. Errors: ErrTooManyRequests.
+// Cost counts the matches of a search exactly, and returns the price of its page. It costs
+// nothing. Errors: ErrTooManyRequests.
 func (s *Source[R]) Cost(ctx context.Context, q Search) (Cost, error) {
 	return data[Cost](ctx, s.conn, request{method: http.MethodPost, path: s.path + "/search", body: dryRun{q, true, false}})
 }
@@ -95,16 +94,16 @@ func pageOf[R any](records []R, m metadata, header http.Header) *Page[R] {
 
 var errNoProgress = errors.New("atlas: the next page has the cursor of this one")
 
-// Pages iterates over pages from q.SearchAfter, or the beginning, to the last
-// page. The loop fetches each page on demand. An error ends the iteration; it
-// can resume from the cursor of the last page.
+// Pages iterates over pages from q.SearchAfter, or the beginning, to the last page. The
+// loop fetches each page on demand. An error ends the iteration; it can resume from the
+// cursor of the last page.
 //
-// With a sort by a field, a record occurs exactly once if it matches throughout and
-// its value of that field does not change.
+// With a sort by a field, a record occurs exactly once if it matches throughout and its
+// value of that field does not change.
 //
-// Records that a repetition leaves out for MaxBytes are fetched by one more request for
-// that page, without MaxBytes and with an Idempotency-Key of its own. It costs its records.
-// LeftOut of the page are then those that this request did not find either.
+// If a repetition leaves out records for MaxBytes, one more request fetches them, without
+// MaxBytes and with an Idempotency-Key of its own. It costs its records. LeftOut of the
+// page are then the records that this request did not find either.
 func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], error] {
 	return walkPages(ctx, q, s.Search)
 }
@@ -112,7 +111,7 @@ func (s *Source[R]) Pages(ctx context.Context, q Search) iter.Seq2[*Page[R], err
 // walkPages is Pages for any search.
 func walkPages[R any](ctx context.Context, q Search, search func(context.Context, Search) (*Page[R], error)) iter.Seq2[*Page[R], error] {
 	return func(yield func(*Page[R], error) bool) {
-		q := q // each iteration starts at the same place
+		q := q // each iteration starts at the same position
 		if q.Limit == 0 {
 			q.Limit = MaxPage
 		}
@@ -211,16 +210,16 @@ func (d *Dataset[R]) Get(ctx context.Context, id string, include ...string) (R, 
 	return d.GetWith(ctx, id, Shown{Include: include})
 }
 
-// Shown says what the records of a get show.
+// Shown selects what the records of a get show.
 type Shown struct {
-	// Fields are the members of the record, beside the id; none: all. Other members of
-	// the Go record are zero.
+	// Fields are the members of the record, besides the id; none: all. Other members of the
+	// Go record are zero.
 	Fields []string `json:"fields,omitempty"`
 	// Include names related records to embed, up to 25 of each kind.
 	Include []string `json:"include,omitempty"`
-	// MaxBytes is for GetAll: it ends the answer before the record with which the records
-	// would have more bytes, 1,000 to 10,000,000; 0: it is not limited. One record is
-	// always there. Batch.Remaining says how many ids are left.
+	// MaxBytes is for GetAll: it ends the answer before the record that would exceed it,
+	// 1,000 to 10,000,000; 0: no limit. There is always at least one record.
+	// Batch.Remaining says how many ids are left.
 	MaxBytes int `json:"max_bytes,omitzero"`
 }
 
@@ -245,7 +244,7 @@ func (d *Dataset[R]) GetAll(ctx context.Context, ids []string, show Shown) (Batc
 	return batch[R](ctx, d.conn, request{method: http.MethodPost, path: d.path + "/get/batch", body: body})
 }
 
-// keepRaw decodes a record and keeps its bytes.
+// keepRaw decodes a record and stores its bytes.
 func keepRaw(b []byte, into any, raw *json.RawMessage) error {
 	if err := json.Unmarshal(b, into); err != nil {
 		return err

@@ -50,7 +50,7 @@ func (m *Members) Remove(ctx context.Context, user string) (bool, error) {
 }
 
 // SignOut ends all sessions of a member in the workspace, within 5 s: ErrNotFound. They may
-// sign in again; their access tokens and API keys go on.
+// sign in again; their access tokens and API keys remain valid.
 func (m *Members) SignOut(ctx context.Context, user string) error {
 	_, err := post[Nothing](ctx, m.conn, "/workspace/members"+segment(user)+"/sign-out", nil)
 	return err
@@ -120,7 +120,7 @@ type InvitationPreview struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 	} `json:"workspace"`
-	// InvitedBy is nil when an API key invited, or somebody who is no member any more.
+	// InvitedBy is nil when an API key invited, or somebody who is no longer a member.
 	InvitedBy *struct {
 		Name  string `json:"name"`
 		Email string `json:"email"`

@@ -6,8 +6,8 @@ import (
 	"net/http"
 )
 
-// PivotRequest asks how many records match by one field or two: docs/api.md, "Pivot". Its
-// conditions are those of a FacetRequest.
+// PivotRequest requests how many records match by one field or two: docs/api.md, "Pivot".
+// Its conditions are those of a FacetRequest.
 type PivotRequest struct {
 	Query     string    `json:"query,omitzero"`
 	Words     Words     `json:"words,omitzero"`
@@ -19,9 +19,9 @@ type PivotRequest struct {
 	Rows      PivotBy   `json:"rows"`
 	// Columns is nil without a second field.
 	Columns *PivotBy `json:"columns,omitzero"`
-	// Measure is computed of the records of each cell.
+	// Measure is computed for the records of each cell.
 	Measure *Measure `json:"measure,omitzero"`
-	// DryRun asks only how many records, cells and tokens it is.
+	// DryRun only requests the number of records, cells and tokens.
 	DryRun bool `json:"dry_run,omitzero"`
 }
 
@@ -38,29 +38,29 @@ type PivotBy struct {
 // Pivot is the answer to a PivotRequest. All counts are exact.
 type Pivot struct {
 	Count int64 `json:"count"`
-	// ExportCredits is what reading all of them costs.
+	// ExportCredits is the price of reading all of them.
 	ExportCredits int64 `json:"export_credits"`
-	// CellCount is the number of listed rows times that of listed columns, and Tokens what they
-	// draw on the limit for free operations.
+	// CellCount is the number of listed rows times that of listed columns, and Tokens what
+	// they use of the limit for free operations.
 	CellCount int `json:"cell_count"`
 	Tokens    int `json:"tokens"`
 	// Measure is that of all records.
 	Measure *float64 `json:"measure"`
-	// Rows and Columns are nil of a dry run, Columns also without a second field.
+	// Rows and Columns are nil for a dry run, Columns also without a second field.
 	Rows    *PivotAxis `json:"rows"`
 	Columns *PivotAxis `json:"columns"`
 	// Cells are by the group of the rows, then by that of the columns.
 	Cells [][]PivotCell `json:"cells"`
 }
 
-// PivotAxis are the groups of a field: the listed values or buckets, then the others and those
-// without a value, if there are any.
+// PivotAxis are the groups of a field: the listed values or buckets, then the others and
+// the records without a value, if any.
 type PivotAxis struct {
 	Field  string       `json:"field"`
 	Groups []PivotGroup `json:"groups"`
 }
 
-// PivotGroup is a row or a column, with all of its records.
+// PivotGroup is a row or a column, with the number of all its records.
 type PivotGroup struct {
 	// Kind is GroupOfValue, GroupOfBucket, GroupOfOther or GroupOfUnknown.
 	Kind PivotGroupKind `json:"group"`
@@ -73,7 +73,7 @@ type PivotGroup struct {
 	PivotCell
 }
 
-// PivotCell is a number of records. Measure is nil of fewer than 3 known values.
+// PivotCell is a count of records. Measure is nil for fewer than 3 known values.
 type PivotCell struct {
 	Count   int64    `json:"count"`
 	Measure *float64 `json:"measure"`

@@ -10,9 +10,9 @@ import (
 // arrival comes first.
 type QueueSearch struct {
 	Search
-	// InBook wants only signals whose account or project is in the book.
+	// InBook selects only signals whose account or project is in the book.
 	InBook bool `json:"in_book,omitzero"`
-	// Dismissed wants the dismissed signals alone, instead of the others.
+	// Dismissed selects only the dismissed signals.
 	Dismissed bool `json:"dismissed,omitzero"`
 }
 
@@ -23,7 +23,7 @@ type QueuePage struct {
 	Unread int
 }
 
-// Queue is the workspace's queue of signals: those of the subscribed types that arrived
+// Queue is the workspace's queue of signals: signals of the subscribed types that arrived
 // after their subscription began.
 type Queue struct{ conn *conn }
 
@@ -39,8 +39,8 @@ func (u *Queue) Search(ctx context.Context, q QueueSearch) (*QueuePage, error) {
 	return &QueuePage{*page, a.Metadata.Unread}, err
 }
 
-// Cost counts the matches of a search exactly, and returns what its page would cost. It
-// costs nothing; of the zero QueueSearch the Count is what is unread. Errors:
+// Cost counts the matches of a search exactly, and returns the price of its page. It costs
+// nothing; with the zero QueueSearch, Count is the number of unread signals. Errors:
 // ErrTooManyRequests.
 func (u *Queue) Cost(ctx context.Context, q QueueSearch) (Cost, error) {
 	body := struct {
@@ -50,8 +50,8 @@ func (u *Queue) Cost(ctx context.Context, q QueueSearch) (Cost, error) {
 	return data[Cost](ctx, u.conn, request{method: http.MethodPost, path: queuePath + "/search", body: body})
 }
 
-// All iterates over the signals from q.SearchAfter, or the newest arrival, to the last
-// one, and fetches each page on demand, as Source.Pages does. An error ends the iteration.
+// All iterates over the signals from q.SearchAfter, or the newest arrival, to the last one,
+// and fetches each page on demand, like Source.Pages. An error ends the iteration.
 func (u *Queue) All(ctx context.Context, q QueueSearch) iter.Seq2[Signal, error] {
 	return recordsOf(walkPages(ctx, q.Search, func(ctx context.Context, at Search) (*Page[Signal], error) {
 		q := q
@@ -70,7 +70,7 @@ func (u *Queue) Dismiss(ctx context.Context, ids []string) (Batch[Nothing], erro
 	return u.batch(ctx, "/dismiss/batch", ids)
 }
 
-// Restore takes 1 to 100 dismissed signals back into the queue. Others are fine.
+// Restore returns 1 to 100 dismissed signals to the queue. Others are ignored.
 func (u *Queue) Restore(ctx context.Context, ids []string) (Batch[Nothing], error) {
 	return u.batch(ctx, "/restore/batch", ids)
 }

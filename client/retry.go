@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// Retry configures how failed requests are repeated. The zero value is the
-// default.
+// Retry configures retries of failed requests. The zero value is the default.
 //
-// The client repeats after a refused or lost connection or response, after 502, 503 and
+// The client retries after a refused or lost connection or response, after 502, 503 and
 // 504, after 429 with a short wait, and while the first attempt is still running
-// (ErrIdempotencyInProgress). All attempts of a call have the same Idempotency-Key, so what
-// an attempt did whose response was lost is neither done nor charged again. The response to
-// a repetition has no secrets: the AcceptURL of an invitation and the Secret of a webhook
-// are "" then. Only the acceptance of an invitation is not repeated when its response was
-// lost.
+// (ErrIdempotencyInProgress). All attempts of a call have the same Idempotency-Key, so the
+// effect of an attempt whose response was lost is neither repeated nor charged twice. The
+// response to a repetition has no secrets: then the AcceptURL of an invitation and the
+// Secret of a webhook are "". Only the acceptance of an invitation is not retried when its
+// response was lost.
 type Retry struct {
 	// Attempts is the maximum number of attempts; 0: no limit; 1: no retry.
 	Attempts int
@@ -48,8 +47,7 @@ func (r Retry) withDefaults() Retry {
 }
 
 // after decides whether and when to retry after a failure. passed is the time since the
-// first failure. The last wait ends at For, so that all clients outlast an outage that
-// is shorter.
+// first failure. The last wait ends at For, so that all clients outlast a shorter outage.
 func (r Retry) after(attempt int, passed time.Duration, failure error, repeatable bool) (time.Duration, bool) {
 	r = r.withDefaults()
 	if attempt >= r.Attempts || passed >= r.For || !r.repeats(failure, repeatable) {

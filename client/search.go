@@ -19,21 +19,20 @@ type Search struct {
 	// Query is text. All its words must occur in the record, in any form or as a synonym;
 	// up to 500 characters. "…", OR, - and * are operators (docs/api.md, "Words").
 	Query string `json:"query,omitzero"`
-	// Words "exact" finds records that have all terms of Query as typed, without
-	// operators.
+	// Words "exact" finds records that have all terms of Query exactly, without operators.
 	Words Words `json:"words,omitzero"`
 	// Typos "auto" also finds records whose terms are similar to those of Query: one
 	// edit away from 4 characters, two from 8.
 	Typos Typos `json:"typos,omitzero"`
 	// Filters must all match.
 	Filters Filters `json:"filters,omitzero"`
-	// Relations must all match: a record has, or has not, a related record that
+	// Relations must all match: a record has, or does not have, a related record that
 	// matches all given filters.
 	Relations Relations `json:"relations,omitzero"`
-	// Any are groups one of which, or several, must match; nil: no condition. Any and
-	// None have at most 10 groups and 50 conditions together.
+	// Any are groups of which at least one must match; nil: no condition. Any and None have
+	// at most 10 groups and 50 conditions together.
 	Any []Group `json:"any,omitzero"`
-	// None are groups none of which may match.
+	// None are groups of which none may match.
 	None []Group `json:"none,omitzero"`
 	// Sort; nil: relevance on a dataset with a Query, else the dataset's default.
 	Sort *Sort `json:"sort,omitzero"`
@@ -44,18 +43,17 @@ type Search struct {
 	Offset int `json:"offset,omitzero"`
 	// SearchAfter is the cursor of an earlier page with the same Sort.
 	SearchAfter string `json:"search_after,omitzero"`
-	// Fields are the members of each record that the service answers, beside the id;
-	// none: all, of books and Views the usual ones. Other members of the Go records are
-	// zero.
+	// Fields are the members of each record that the service returns, besides the id; none:
+	// all, for books and Views the default ones. Other members of the Go records are zero.
 	Fields []string `json:"fields,omitzero"`
-	// MaxBytes ends a page before the record with which its records would have more
-	// bytes, 1,000 to 10,000,000; 0: it is not limited. One record is always there.
+	// MaxBytes ends a page before the record that would exceed it, 1,000 to 10,000,000; 0:
+	// no limit. There is always at least one record.
 	MaxBytes int `json:"max_bytes,omitzero"`
-	// Highlight asks for Page.Highlights.
+	// Highlight requests Page.Highlights.
 	Highlight bool `json:"highlight,omitzero"`
 }
 
-// Cost says how many records match a search, and what its page would cost.
+// Cost says how many records match a search, and the price of its page.
 type Cost struct {
 	Count   int `json:"count"`
 	Credits int `json:"credits"`
@@ -70,11 +68,11 @@ type dryRun struct {
 
 // Explanation says how a Query is read.
 type Explanation struct {
-	// Must are to be found, all of them; Ranked only raise records; Excluded must not be there.
+	// Must are all required; Ranked only raise the score; Excluded must not occur.
 	Must     []Explained `json:"must"`
 	Ranked   []Explained `json:"ranked"`
 	Excluded []Explained `json:"excluded"`
-	// Fields are searched; "firms" are the names of a project's firms.
+	// Fields are the searched fields; "firms" are the names of a project's firms.
 	Fields []string `json:"fields"`
 	// Weights are the parts of the score.
 	Weights []Weight `json:"weights"`
@@ -82,7 +80,7 @@ type Explanation struct {
 	Sentences []string `json:"sentences"`
 }
 
-// Explained is a word, phrase or beginning of a Query, or alternatives of them.
+// Explained is a word, phrase or prefix of a Query, or alternatives of them.
 type Explained struct {
 	Text     string      `json:"text"`
 	As       string      `json:"as"`
@@ -97,7 +95,7 @@ type Weight struct {
 	Score float64 `json:"score"`
 }
 
-// Highlight is what of a record matches the Query.
+// Highlight has the matches of the Query in a record.
 type Highlight struct {
 	ID string `json:"id"`
 	// Fields are parts of the record's texts, by field; "firms" are names of a project's
@@ -110,7 +108,7 @@ type Fragment struct {
 	Text string `json:"text"`
 	// From is where it begins in the text, in code points.
 	From int `json:"from"`
-	// Marks are what matches: begin and end in Text, in code points, the end excluded.
+	// Marks are the matches: begin and end in Text, in code points, the end exclusive.
 	Marks [][2]int `json:"marks"`
 }
 
@@ -135,7 +133,7 @@ type Filter struct {
 	Value any `json:"value,omitzero"`
 	// ExactMatch compares the whole text instead of its terms.
 	ExactMatch bool `json:"exact_match,omitzero"`
-	// HasValue is whether the field has a value, a list at least one.
+	// HasValue requires that the field has a value, or has none.
 	HasValue *bool `json:"known,omitzero"`
 }
 

@@ -22,8 +22,8 @@ type BatchSearch struct {
 
 // SearchBatch runs 1 to MaxSearches searches of the global datasets in one call, for the
 // price of the single ones. Their limits together are at most 1,000. RecordsOf decodes a
-// page. Searches after the one that reaches the ceiling fail with ErrRateLimited; those that
-// fail with ErrUnavailable can be sent again.
+// page. Searches after the one that reaches the ceiling fail with ErrRateLimited; those
+// that fail with ErrUnavailable can be retried.
 func (c *Client) SearchBatch(ctx context.Context, searches []BatchSearch) (Batch[*Page[json.RawMessage]], error) {
 	return searchBatch(ctx, c.conn, "/data/search/batch", searches)
 }

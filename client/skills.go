@@ -15,7 +15,7 @@ type Skill struct {
 	Status      SkillStatus `json:"status"`
 	Name        string      `json:"name"`
 	Description string      `json:"description"`
-	// Content is set in the responses of Get and Create only.
+	// Content is only set in the responses of Get and Create.
 	Content   string    `json:"content"`
 	CreatedBy string    `json:"created_by"` // a user's id, "" for an API key
 	Revision  int       `json:"revision"`
@@ -27,7 +27,7 @@ type Skill struct {
 type NewSkill struct {
 	Scope       SkillScope `json:"scope"`
 	Name        string     `json:"name"`
-	Slug        string     `json:"slug,omitzero"` // "": made of the name
+	Slug        string     `json:"slug,omitzero"` // "": derived from the name
 	Description string     `json:"description"`
 	Content     string     `json:"content"`
 }

@@ -16,7 +16,7 @@ type Subscription struct {
 	UpdatedAt      time.Time  `json:"updated_at"`
 }
 
-// Delivery of alerts. In an upsert, empty fields keep their values.
+// Delivery of alerts. In an upsert, empty fields do not change.
 type Delivery struct {
 	Channels  []Channel `json:"channels,omitzero"`
 	Frequency Frequency `json:"frequency,omitzero"`

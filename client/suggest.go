@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// SuggestRequest asks what may complete that which a user types: docs/api.md,
-// "Suggestions".
+// SuggestRequest requests completions of what a user types: docs/api.md, "Suggestions".
 type SuggestRequest struct {
 	// Prefix is what the user has typed, up to 100 characters with at least one word.
 	Prefix string `json:"prefix"`

@@ -10,8 +10,7 @@ type recordInput struct {
 	RecordID string `json:"record_id"`
 }
 
-// AddRecord adds a record to a Static View. It succeeds when the View has it
-// already.
+// AddRecord adds a record to a Static View. It succeeds when the View already has it.
 func (v *Views) AddRecord(ctx context.Context, view, record string) error {
 	b, err := batch[Nothing](ctx, v.conn, request{method: http.MethodPost, path: viewRecords(view) + "/add", body: recordInput{record}})
 	return oneItem(b, err)

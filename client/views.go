@@ -31,7 +31,7 @@ type View struct {
 	Raw json.RawMessage `json:"-"`
 }
 
-// UnmarshalJSON also keeps the bytes in Raw.
+// UnmarshalJSON also stores the bytes in Raw.
 func (v *View) UnmarshalJSON(b []byte) error {
 	type plain View
 	return keepRaw(b, (*plain)(v), &v.Raw)
@@ -120,8 +120,8 @@ type ViewUpsert struct {
 	Name         string        `json:"name,omitzero"`
 	Definition   *Definition   `json:"definition,omitzero"`
 	Presentation *Presentation `json:"presentation,omitzero"`
-	// Revision that the change is based on. If the View has another one, the
-	// result is ErrRevisionConflict. 0: any.
+	// Revision that the change is based on. If the View has another one, the result is
+	// ErrRevisionConflict. 0: any.
 	Revision int `json:"revision,omitzero"`
 }
 

@@ -75,8 +75,8 @@ func global(d catalog.Dataset) definition {
 	return def
 }
 
-// indexSort keeps records on disk in the dataset's default order, so that the
-// first page of a search by default reads no further.
+// indexSort sorts records on disk in the dataset's default order, so that the first page of
+// a search by default reads no further.
 func indexSort(d catalog.Dataset) map[string][]string {
 	f, order := catalog.DefaultOrder(d)
 	direction := "asc"
@@ -92,9 +92,9 @@ func indexSort(d catalog.Dataset) map[string][]string {
 	}
 }
 
-// heldSort orders held records on disk by the random half of the id. Any meaningful
-// order, such as that of writing, is the reverse of some sort: then every match is
-// ahead of the page so far, and the cost of a page grows with the size of the book.
+// heldSort orders held records on disk by the random half of the id. Any meaningful order,
+// such as that of writing, is the reverse of some sort: then every match sorts before the
+// page so far, and the cost of a page grows with the size of the book.
 var heldSort = map[string][]string{"field": {document.IDLowField}, "order": {"asc"}, "missing": {"_last"}}
 
 // held adds the `held` block to a dataset's definition. One block serves all
@@ -115,7 +115,7 @@ func held(d catalog.Dataset) definition {
 	for _, f := range fields {
 		switch {
 		case f.Folded() && f.Faceted():
-			block[f.Name] = property{"type": "keyword", "index": false} // the spellings are counted
+			block[f.Name] = property{"type": "keyword", "index": false} // facets count the spellings
 		case f.Kind != catalog.Plain && !f.Folded():
 			block[f.Name] = typed(f)
 		}
@@ -150,8 +150,8 @@ func nested(d catalog.Dataset) properties {
 }
 
 // shown defines a field of the record itself, as responses show it. Fields that are
-// searched through folded copies are not indexed; the original values of a dynamic
-// enum are counted, and coordinates are compared and averaged.
+// searched through folded copies are not indexed; the original values of a dynamic enum are
+// counted, and coordinates are compared and averaged.
 func shown(f catalog.Field) property {
 	p := typed(f)
 	switch {
@@ -182,8 +182,8 @@ func folded(to properties, fields []catalog.Field) {
 	to[document.TextGroup], to[document.ExactGroup] = property{"properties": text}, property{"properties": exact}
 }
 
-// words defines words that are made already, with their places for phrases. A score does
-// not depend on how many there are.
+// words defines words that are already tokenized, with their positions for phrases. A score
+// does not depend on their number.
 var words = property{"type": "text", "analyzer": "whitespace", "norms": false}
 
 // ownTerms defines the terms of one field.

@@ -64,9 +64,8 @@ func body(dataset string, s Settings, define func(catalog.Dataset) definition) (
 	})
 }
 
-// Version identifies the fields and the order of a dataset's global index, which
-// has it under mappings._meta.version. Searches of an index of another version
-// may miss fields.
+// Version identifies the fields and the order of a dataset's global index, which stores it
+// in mappings._meta.version. Searches of an index of another version may miss fields.
 func Version(dataset string) (string, error) {
 	if !catalog.IsDataset(dataset) {
 		return "", fmt.Errorf("no dataset is called %q", dataset)
@@ -93,7 +92,7 @@ func (n Names) Alias(dataset string) string {
 	return n.Prefix + dataset
 }
 
-// Feed is the index that keeps the last publication of the feed of changes.
+// Feed is the index with the last publication of the feed of changes.
 func (n Names) Feed() string { return n.Prefix + "feed" }
 
 // Held is the alias that searches of held records use.
@@ -105,8 +104,8 @@ func (n Names) Held(dataset string) string {
 	return prefix + "held-" + dataset
 }
 
-// HeldGenerationOf is the generation in the name of an index of held records,
-// "" when it is none of this dataset's.
+// HeldGenerationOf is the generation in the name of an index of held records, "" for an
+// index of another dataset.
 func (n Names) HeldGenerationOf(dataset, index string) string {
 	generation, ok := strings.CutPrefix(index, n.Held(dataset)+"-")
 	if !ok {
@@ -120,8 +119,8 @@ func (n Names) HeldGeneration(dataset, generation string) string {
 	return n.Held(dataset) + "-" + generation
 }
 
-// HeldWrite is the alias for writing to a generation of held records: after the
-// index is gone, Elasticsearch refuses writes to it and creates no new index.
+// HeldWrite is the alias for writing to a generation of held records: when the index no
+// longer exists, Elasticsearch refuses writes to it and creates no new index.
 func (n Names) HeldWrite(dataset, generation string) string {
 	return n.HeldGeneration(dataset, generation) + "-write"
 }
@@ -131,8 +130,7 @@ func (n Names) Generation(dataset, generation string) string {
 	return n.Prefix + dataset + "-" + generation
 }
 
-// GenerationOf is the generation in an index name, "" when it is none of this
-// dataset's.
+// GenerationOf is the generation in an index name, "" for an index of another dataset.
 func (n Names) GenerationOf(dataset, index string) string {
 	generation, ok := strings.CutPrefix(index, n.Prefix+dataset+"-")
 	if !ok {

@@ -64,8 +64,8 @@ func NameRule(most int) rule.Rule[string] {
 	return rule.Text(1, most).As(schema.Line(most)).Check(ValidName, fault.InvalidFormat, "must not contain control characters")
 }
 
-// FoldEmail returns the form in which addresses are compared: trimmed and
-// case-folded. Stores keep it beside the address as written.
+// FoldEmail returns the form in which addresses are compared: trimmed and case-folded.
+// Stores have it besides the original address.
 func FoldEmail(s string) string { return cases.Fold().String(strings.TrimSpace(s)) }
 
 // NewIssue returns an issue of a top-level field.

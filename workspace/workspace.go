@@ -26,7 +26,7 @@ const (
 	// DefaultCeiling is the credit ceiling of a workspace for which the operator
 	// sets none, in credits per rolling 24 hours.
 	DefaultCeiling int64 = 250_000
-	// MaxCeiling keeps sums of credits far below the maximum of an int64.
+	// MaxCeiling ensures that sums of credits are far below the maximum of an int64.
 	MaxCeiling int64 = 1_000_000_000_000
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// acquireTimeout bounds the wait for a connection of a pool. Without it requests
-// would queue until their own deadline while more arrive. It is a tracer because
-// only a tracer can change the context with which the pool waits.
+// acquireTimeout bounds the wait for a connection of a pool. Without it requests would
+// queue until their own deadline while more arrive. It is a tracer because only a tracer
+// can change the context with which the pool waits.
 type acquireTimeout struct{ limit time.Duration }
 
 var (

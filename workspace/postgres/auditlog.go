@@ -26,8 +26,8 @@ var (
 // the transaction.
 const setAuthor = `SELECT set_config('atlas.actor', $1, true), set_config('atlas.origin', $2, true)`
 
-// auditOwn writes an event of the workspace of a transaction. Most events are written by
-// triggers (migration 00041): only what changes no row that they look at needs it, and the
+// auditOwn writes an event of the workspace of a transaction. Triggers write most events
+// (migration 00041). This is only for changes without a row that a trigger sees, and the
 // function accepts nothing else.
 func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID, details map[string]any) error {
 	if details == nil {
@@ -37,8 +37,8 @@ func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID,
 	return err
 }
 
-// AddEvent adds an event of a user or a key to the logs of the workspaces that it is in, or
-// of the installation if there is none.
+// AddEvent adds an event of a user or a key to the logs of its workspaces, or of the
+// installation if it has none.
 func (s *System) AddEvent(ctx context.Context, by workspace.Author, action, kind string, id uuid.UUID, details map[string]any) error {
 	if details == nil {
 		details = map[string]any{}
@@ -64,7 +64,7 @@ func (s *System) AddEvent(ctx context.Context, by workspace.Author, action, kind
 const auditColumns = `e.id, e.workspace_id, e.xid, e.at, e.action, e.principal_kind, e.principal_id, e.network, coalesce(e.request_id, ''),
 	e.object_kind, e.object_id, e.fields, e.details, coalesce(e.number, 0), e.previous, e.digest`
 
-// auditValues are the values that the details of an event e stand for.
+// auditValues are the values for the placeholders in the details of an event e.
 const auditValues = `(SELECT jsonb_object_agg(d.value, v.value) FROM jsonb_each_text(e.details) d
 	JOIN audit_values v ON v.digest = decode(substr(d.value, 8), 'hex') WHERE d.value ~ '^sha256:[0-9a-f]{64}$')`
 
@@ -104,7 +104,7 @@ func selectEvents(chain *uuid.UUID, q auditlog.Query) (sql string, args []any) {
 	where.WriteString(`e.workspace_id IS NOT DISTINCT FROM $1`)
 	if chain != nil {
 		where.Reset()
-		where.WriteString(`e.workspace_id = $1`) // which an index is good for
+		where.WriteString(`e.workspace_id = $1`) // which has an index
 	}
 	and := func(condition string, value any) {
 		args = append(args, value)
@@ -145,7 +145,7 @@ func (s *Store) AuditEvents(ctx context.Context, in workspace.ID, q auditlog.Que
 	return queryAll(ctx, s, in, collectEvent, sql, args...)
 }
 
-// EventsOf returns events of a workspace, or of the installation if it is zero.
+// EventsOf returns events of a workspace, or of the installation for the zero id.
 func (s *System) EventsOf(ctx context.Context, chain workspace.ID, q auditlog.Query) ([]auditlog.Event, error) {
 	sql, args := selectEvents(nullable(chain), q)
 	return collect(ctx, s, collectEvent, sql, args...)
@@ -211,19 +211,19 @@ func (s *System) TellHeads(ctx context.Context, told []auditlog.Head) error {
 	return toFault(err)
 }
 
-// sealLock keeps two servers from sealing at once, when one lost its lease and does not know
-// it yet.
+// sealLock prevents two servers from sealing at once, when one has lost its lease and does
+// not know it yet.
 const sealLock = `SELECT pg_advisory_xact_lock(7034034034)`
 
-// unsealed are the events of ended transactions, in their order: none that is not committed
-// yet can come before one of them. A transaction that did not begin yet is of another
-// Postgres, from whose dump this one was restored.
+// unsealed are the events of ended transactions, in their order: no uncommitted event can
+// precede one of them. Transactions that have not begun yet belong to another Postgres,
+// from whose dump this one was restored.
 const unsealed = `SELECT ` + auditColumns + ` FROM audit_events e WHERE e.number IS NULL
 	AND (e.xid < pg_snapshot_xmin(pg_current_snapshot()) OR e.xid >= pg_snapshot_xmax(pg_current_snapshot()))
 	ORDER BY e.xid, e.id LIMIT $1`
 
-// SealEvents implements auditlog.Store. Webhooks that want to know get a delivery for each
-// event, in the same transaction.
+// SealEvents implements auditlog.Store. Webhooks that chose the events get a delivery for
+// each, in the same transaction.
 func (s *System) SealEvents(ctx context.Context, limit int, now time.Time) (sealed int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, sealLock); err != nil {
@@ -296,7 +296,7 @@ func seal(ctx context.Context, tx pgx.Tx, events []auditlog.Event) error {
 const forgetAtOnce = 2000
 
 // ForgetEvents implements auditlog.Store. The checkpoint changes in the transaction that
-// deletes: a chain is whole at any time.
+// deletes, so a chain is always complete.
 func (s *System) ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *auditlog.Head, was auditlog.Checkpoint)) error {
 	var now time.Time
 	if err := s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
@@ -320,8 +320,8 @@ func (s *System) ForgetEvents(ctx context.Context, kept time.Duration, sign func
 	return errors.Join(append(failed, s.deleteOld(ctx, `audit_values WHERE at < $1`, before))...)
 }
 
-// forgetEvents deletes the first events of a chain, up to the first that is not old enough:
-// what stays has no gap. It signs nothing that it has not checked.
+// forgetEvents deletes the first events of a chain, up to the first that is not old enough,
+// so that the rest has no gap. It signs nothing that it has not checked.
 func (s *System) forgetEvents(
 	ctx context.Context,
 	chain workspace.ID,
@@ -382,9 +382,9 @@ func (s *System) forgetEvents(
 	return more, toFault(err)
 }
 
-// EraseAuditValue deletes a value, or those that contain it, in any case of their letters, from
-// what events stand for, and reports how many there were. The chains stay whole, and those that
-// had one get an event audit.erased, which does not say what it was.
+// EraseAuditValue deletes a value, or values that contain it, in any case, from the values
+// of events, and reports how many there were. The chains remain valid. Each chain that had
+// one gets an event audit.erased, which does not contain the value.
 func (s *System) EraseAuditValue(ctx context.Context, value string, containing bool) (erased int64, err error) {
 	which := `lower(value) = lower($1)`
 	if containing {

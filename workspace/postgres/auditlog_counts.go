@@ -16,7 +16,7 @@ import (
 
 var _ auditlog.CountStore = (*System)(nil)
 
-// AddDelivered implements auditlog.CountStore. Workspaces that are gone are left out.
+// AddDelivered implements auditlog.CountStore. It leaves out deleted workspaces.
 func (s *System) AddDelivered(ctx context.Context, all []auditlog.Delivered, threshold int64) error {
 	var in, principals []uuid.UUID
 	var hours []time.Time
@@ -28,7 +28,8 @@ func (s *System) AddDelivered(ctx context.Context, all []auditlog.Delivered, thr
 		records, requests = append(records, d.Records), append(requests, d.Requests)
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// Of two servers at once the second sees what the first has added, and told.
+		// If two servers do this at once, the second sees the counts and events of the
+		// first.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034035)`); err != nil {
 			return err
 		}
@@ -87,7 +88,8 @@ func collectDelivered(row pgx.CollectableRow) (d auditlog.Delivered, err error) 
 	return d, err
 }
 
-// Delivered returns what principals of a workspace got, the latest hour first.
+// Delivered returns the records delivered to principals of a workspace, the latest hour
+// first.
 func (s *Store) Delivered(ctx context.Context, in workspace.ID, q auditlog.DeliveredQuery) ([]auditlog.Delivered, error) {
 	return queryAll(ctx, s, in, collectDelivered, `
 		SELECT workspace_id, hour, principal_kind, principal_id, operation, records, requests FROM records_delivered
@@ -105,8 +107,8 @@ func timeOrNull(t time.Time) *time.Time {
 	return &t
 }
 
-// networksOfAMinute is how many networks of a minute failed_sign_ins tells apart: whoever has
-// a /32 of IPv6 has 65,536 of them.
+// networksOfAMinute is how many networks of a minute failed_sign_ins distinguishes: whoever
+// has a /32 of IPv6 has 65,536 of them.
 const networksOfAMinute = 1000
 
 // AddRefused implements auditlog.CountStore.
@@ -120,7 +122,8 @@ func (s *System) AddRefused(ctx context.Context, all []auditlog.Refused) error {
 		networks, times = append(networks, r.Network), append(times, r.Times)
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// Of two servers at once the second counts the networks that the first has added.
+		// If two servers do this at once, the second counts the networks that the first has
+		// added.
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034036)`); err != nil {
 			return err
 		}
@@ -163,11 +166,12 @@ func (s *System) ForgetCounts(ctx context.Context, before time.Time) error {
 	return s.deleteOld(ctx, `failed_sign_ins WHERE minute < $1`, before)
 }
 
-// deleteAtOnce is how many rows one statement of deleteOld deletes: far fewer than the timeout
-// of statements permits.
+// deleteAtOnce is how many rows one statement of deleteOld deletes: far fewer than the
+// timeout of statements permits.
 const deleteAtOnce = 10_000
 
-// deleteOld deletes rows in batches. from is a table with the condition that $1 is for.
+// deleteOld deletes rows in batches. from is a table with the condition whose argument is
+// $1.
 func (s *System) deleteOld(ctx context.Context, from string, args ...any) error {
 	table, _, _ := strings.Cut(from, " ")
 	sql := `DELETE FROM ` + table + ` WHERE ctid = ANY (ARRAY(SELECT ctid FROM ` + from + ` LIMIT ` + strconv.Itoa(deleteAtOnce) + `))`

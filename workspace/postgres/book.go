@@ -98,7 +98,7 @@ func upsertOverlays(
 	if err := hold(ctx, tx, in, string(d), ids); err != nil {
 		return nil, err
 	}
-	// The rows are locked: they stay as they are read here until they are changed.
+	// The rows are locked, so the values read here do not change before the update.
 	rows, err := tx.Query(ctx, selectOverlays, arg(in), string(d), ids)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func upsertOverlays(
 	return results, err
 }
 
-// orNone is nil for a record that has no overlay.
+// orNone is nil for a record without an overlay.
 func orNone(o book.Overlay, kept bool) *book.Overlay {
 	if !kept {
 		return nil

@@ -14,11 +14,11 @@ import (
 	"atlas/search/changes"
 )
 
-// The statements of the writer of the feed of changes of global records. One process
-// at a time writes: the one with the lease of writers of global records. A process that
-// lost the lease is refused, because its name is not that of the writer anymore.
+// The statements of the writer of the feed of changes of global records. One process at a
+// time writes: the one with the lease of writers of global records. A process that lost the
+// lease is refused, because its name is no longer that of the writer.
 
-// errOtherWriter says that the caller is not the writer of the feed anymore.
+// errOtherWriter means that the caller is no longer the writer of the feed.
 var errOtherWriter = fault.New(fault.Internal, "another process has gone on with the feed of changes")
 
 // FeedState returns the state of the feed.
@@ -42,23 +42,23 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 	return state, toFault(err)
 }
 
-// BeginChanges makes writer the writer of the feed. What an earlier one wrote and did
-// not publish is removed, unless it has the same name and keep is set. origin is that of
-// a switch of generations; nil: it is none. It fails if another delta is the writer: it
-// began after the caller settled the feed.
+// BeginChanges makes writer the writer of the feed. It removes unpublished changes of an
+// earlier writer, unless that has the same name and keep is set. origin is that of a switch
+// of generations; nil for a delta. It fails if another delta is the writer: it began after
+// the caller settled the feed.
 func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
 	state, err := s.FeedState(ctx)
 	switch {
 	case err != nil:
 		return err
 	case keep && state.Writer == writer:
-		// What is published next is more than what it was about to publish.
+		// The next publication contains more than the prepared one would have.
 		_, err := s.pool.Exec(ctx, `UPDATE data_feed SET `+abandons+` WHERE writer = $1 AND publishing IS NOT NULL`, writer)
 		return toFault(err)
 	case state.Writer != "" && state.Writer != writer && !state.Switch:
 		return errOtherWriter
 	}
-	// Nobody sees these, so it need not be one transaction.
+	// These are not visible to anybody, so it need not be one transaction.
 	if state.Tail > state.Head {
 		if err := s.deleteChanges(ctx, `seq > (SELECT head FROM data_feed)`); err != nil {
 			return err
@@ -73,7 +73,7 @@ func (s *System) BeginChanges(ctx context.Context, writer string, origin *string
 	return toFault(err)
 }
 
-// abandons gives up the publication in progress. Elasticsearch may have its id.
+// abandons abandons the publication in progress. Elasticsearch may have its id.
 const abandons = `publishing = NULL, abandoned = CASE WHEN publishing IS NULL THEN abandoned ELSE abandoned || publishing END`
 
 // MarkFeed stores which generations have marks on their search aliases while they are
@@ -127,8 +127,8 @@ func (s *System) AppendChanges(ctx context.Context, writer string, list []change
 	}))
 }
 
-// UnpublishedChanges returns changes of a dataset that are not published, at most limit after
-// a place.
+// UnpublishedChanges returns unpublished changes of a dataset, at most limit after a
+// position.
 func (s *System) UnpublishedChanges(ctx context.Context, d catalog.Dataset, after int64, limit int) ([]changes.Entry, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e changes.Entry, err error) {
 		e.Dataset = d
@@ -148,7 +148,7 @@ func (s *System) PreparePublication(ctx context.Context, writer string) (id uuid
 	return id, toFault(err)
 }
 
-// Publish publishes what the writer wrote, under the id that was prepared, and ends its work.
+// Publish publishes the changes of the writer under the prepared id, and ends its work.
 func (s *System) Publish(ctx context.Context, writer string, id uuid.UUID) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		var t publication
@@ -169,8 +169,8 @@ func (s *System) Publish(ctx context.Context, writer string, id uuid.UUID) error
 		if err := keepMerges(ctx, tx, t); err != nil {
 			return err
 		}
-		// A signal that is added again arrives again, and is not dismissed then. Last,
-		// because requests wait for these rows.
+		// A re-added signal arrives a second time, so its dismissal is deleted. This comes
+		// last, because requests wait for these rows.
 		_, err = tx.Exec(ctx, `
 			DELETE FROM dismissed_signals WHERE signal_id IN (
 				SELECT record_id FROM data_changes WHERE dataset = 'signals' AND op <> 'upsert' AND seq > $1 AND seq <= $2)`, t.after, t.upto)
@@ -189,11 +189,11 @@ func (s *System) inLong(ctx context.Context, do func(pgx.Tx) error) error {
 	}))
 }
 
-// publishLatest adds the publication that the feed has as its latest.
+// publishLatest adds the latest publication of the feed.
 const publishLatest = `INSERT INTO data_publications (id, head, published_at) SELECT latest, head, clock_timestamp() FROM data_feed`
 
-// ended ends the work of the writer. A switch is published then. All that arrived is seen, but
-// for a switch that was not made: its load may go on.
+// ended ends the work of the writer and publishes a switch. All arrivals are visible then,
+// except with a switch that did not happen: its load may continue.
 const ended = `writer = NULL, origin = NULL, generation = CASE WHEN f.origin IS NULL THEN f.generation ELSE f.writer END,
 	arrived = CASE WHEN f.origin = f.writer THEN f.arrived ELSE f.arrival END`
 
@@ -204,16 +204,16 @@ func (s *System) EndChanges(ctx context.Context, writer string) error {
 }
 
 // NextArrival returns the arrival of the new signals of a writer, in whole milliseconds:
-// now, but later than all arrivals before.
+// now, but later than all earlier arrivals.
 func (s *System) NextArrival(ctx context.Context) (at time.Time, err error) {
 	err = s.pool.QueryRow(ctx, `UPDATE data_feed SET arrival = `+newest+` RETURNING arrival`).Scan(&at)
 	return at, toFault(err)
 }
 
-// StartFeedOver makes every position in the feed too old and ends the work of its
-// writer. id is the id of a publication, accepted what Elasticsearch has as the last one,
-// generation the one that searches use. All that arrived is seen, even if an older
-// Postgres does not know of it.
+// StartFeedOver expires all positions in the feed and ends the work of its writer. id is
+// the id of a publication, accepted the last one in Elasticsearch, generation the one that
+// searches use. All arrivals become visible, even those that an older Postgres does not
+// know of.
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `
@@ -235,10 +235,10 @@ func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, gene
 // newest is a time that is not before any arrival.
 const newest = `greatest(date_trunc('milliseconds', clock_timestamp()), arrival + interval '1 millisecond')`
 
-// ForgetChanges deletes changes that were published longer ago than age, and those before the
-// feed was last started over.
+// ForgetChanges deletes changes that were published longer ago than age, and those before
+// the feed was last started over.
 func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
-	// The last publication of that age: a cursor from then still has all that followed.
+	// The last publication of that age: a cursor from then still has all following changes.
 	if _, err := s.pool.Exec(ctx, `
 		UPDATE data_feed SET forgotten = old.head
 		FROM (SELECT max(head) AS head FROM data_publications WHERE published_at < clock_timestamp() - $1::interval) old
@@ -251,8 +251,8 @@ func (s *System) ForgetChanges(ctx context.Context, age time.Duration) error {
 	return s.deleteChanges(ctx, `seq <= (SELECT forgotten FROM data_feed)`)
 }
 
-// deleteChanges deletes the changes that meet a condition, some in each statement. By
-// ctid, because a join on seq would read the whole table each time.
+// deleteChanges deletes the changes that meet a condition, in several statements. By ctid,
+// because a join on seq would read the whole table each time.
 func (s *System) deleteChanges(ctx context.Context, condition string) error {
 	const atOnce = 10_000
 	for _, d := range catalog.Datasets {

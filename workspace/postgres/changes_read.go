@@ -16,10 +16,10 @@ func (s *Store) FeedHead(ctx context.Context) (changes.Position, time.Time, erro
 	return s.position(ctx, `SELECT f.latest, f.head, p.published_at FROM data_feed f LEFT JOIN data_publications p ON p.id = f.latest`)
 }
 
-// FeedAt returns the place in the feed of a time, and whether it is known: what was published
-// before is behind it, what was published later after it.
+// FeedAt returns the position in the feed at a time, and whether it is known: earlier
+// publications are before it, later ones after it.
 func (s *Store) FeedAt(ctx context.Context, at time.Time) (p changes.Position, known bool, err error) {
-	// The one before the first that was published later, because a clock may have been set back.
+	// The publication before the first later one, because a clock may have been set back.
 	p, _, err = s.position(ctx, `
 		SELECT id, head, published_at FROM data_publications
 		WHERE head < coalesce((SELECT min(head) FROM data_publications WHERE published_at > $1), 9223372036854775807) ORDER BY head DESC LIMIT 1`, at)
@@ -45,7 +45,7 @@ func (s *Store) position(ctx context.Context, sql string, args ...any) (p change
 }
 
 // ChangesAfter returns the part of a dataset's feed after a position, of at most limit
-// changes. known is false if the feed does not have all that followed the position.
+// changes. known is false if the feed no longer has everything after the position.
 func (s *Store) ChangesAfter(
 	ctx context.Context,
 	d catalog.Dataset,
@@ -62,15 +62,15 @@ func (s *Store) ChangesAfter(
 			return page, false, err
 		}
 	}
-	// After the rows were read, so that none of them was forgotten in between.
+	// This reads after the rows, so that none of them was deleted in between.
 	err = s.pool.QueryRow(ctx, `
 		SELECT $2 >= forgotten AND $2 <= $3 AND ($1::uuid = '00000000-0000-0000-0000-000000000000' OR EXISTS (SELECT FROM data_publications WHERE id = $1))
 		FROM data_feed`, after.Publication, after.Seq, head.Seq).Scan(&known)
 	return page, known, toFault(err)
 }
 
-// readChanges reads the rows of the page. What became of their records later is published
-// later, but for that a record is gone, or there again.
+// readChanges reads the rows of the page. Later changes of their records are published
+// later, except that a record that was deleted or re-added since is shown as such.
 func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT seq, record_id, op, into_id, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
@@ -102,7 +102,7 @@ func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head 
 		return nil
 	}
 	page.Next.Seq, page.CaughtUp, page.PublishedAt = e.Seq, false, page.Entries[len(page.Entries)-1].At
-	var gone, there []uuid.UUID // as the page has them
+	var gone, there []uuid.UUID // as in the page
 	for _, e := range page.Entries {
 		if e.Op == changes.Upsert {
 			there = append(there, e.ID)
@@ -110,8 +110,8 @@ func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head 
 			gone = append(gone, e.ID)
 		}
 	}
-	// Of the records that are there only those matter that are gone later: few, with an
-	// index of their own.
+	// Of the existing records only those matter that are deleted later: few, with an index
+	// of their own.
 	rows, err = s.pool.Query(ctx, `
 		WITH again AS (
 			SELECT DISTINCT record_id AS id FROM data_changes
@@ -132,7 +132,7 @@ func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head 
 	return toFault(err)
 }
 
-// ChangesOf returns what is kept of the changes of a record, the latest first.
+// ChangesOf returns the stored changes of a record, the latest first.
 func (s *Store) ChangesOf(ctx context.Context, d catalog.Dataset, id uuid.UUID, limit int) ([]changes.Entry, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT c.seq, c.op, c.into_id, c.changed, p.published_at FROM data_feed f JOIN data_changes c ON c.seq > f.forgotten AND c.seq <= f.head

@@ -13,17 +13,17 @@ const (
 	clockTimeout, clockPause = time.Second, time.Second
 )
 
-// Clock is the clock of Postgres, for the times that it keeps and others compare: what a
-// server whose own clock is a year ahead puts off would be put off for a year. Between its
-// reads only the time that passes is measured, which steps of the server's clock do not
-// change. It is safe for concurrent use.
+// Clock is the clock of Postgres, for times that are stored and compared by others: a
+// server whose own clock is a year ahead would postpone something by a year. Between its
+// reads only elapsed time is measured, which steps of the server's clock do not change. It
+// is safe for concurrent use.
 type Clock struct {
 	read func(context.Context) (time.Time, error)
 
-	first sync.Mutex // held by who waits for the first answer
+	first sync.Mutex // held while the first answer is awaited
 	mu    sync.Mutex
-	// base is what Postgres said at the time at; zero before the first answer. tried is
-	// when the last read began.
+	// base is the time of Postgres at the local time at; zero before the first answer.
+	// tried is when the last read began.
 	base, at, tried time.Time
 }
 
@@ -35,8 +35,8 @@ func (s *System) Clock() *Clock {
 	}}
 }
 
-// Now returns the time of Postgres. The first calls wait for it. While Postgres has never
-// answered, in which case it keeps nothing either, it is the server's own.
+// Now returns the time of Postgres. The first calls wait for it. Until Postgres has
+// answered once, it is the server's own time; nothing can be stored then anyway.
 func (c *Clock) Now() time.Time {
 	now, known := c.known()
 	if known {
@@ -63,7 +63,7 @@ func (c *Clock) known() (now time.Time, known bool) {
 	return c.base.Add(time.Since(c.at)).UTC(), !c.base.IsZero()
 }
 
-// due reports whether it is time for a read, which the caller then does.
+// due reports whether it is time for a read, which the caller must then do.
 func (c *Clock) due(every time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"atlas/search/catalog"
 )
 
-// The statements of deltas of global records: remembered deletions, and making the
-// rows of changed records pending.
+// The statements of deltas of global records: remembered deletions, and making the rows of
+// changed records pending.
 
 // TombstoneAge is how long a deletion is remembered.
 const TombstoneAge = 7 * 24 * time.Hour
 
-// NoteDeleted stores deletions: record ids with the updated_at of the deletion. Of
-// two deletions of a record the later updated_at counts.
+// NoteDeleted stores deletions: record ids with the updated_at of the deletion. Of two
+// deletions of a record the later updated_at wins.
 func (s *System) NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map[string]time.Time) error {
 	ids, times := make([]string, 0, len(deleted)), make([]time.Time, 0, len(deleted))
 	for id, at := range deleted {
@@ -33,8 +33,8 @@ func (s *System) NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map
 	return toFault(err)
 }
 
-// Deleted returns those of the records that were deleted within TombstoneAge, with
-// the updated_at of the deletion. A record that was added again may be among them.
+// Deleted returns the records that were deleted within TombstoneAge, with the updated_at of
+// the deletion. Re-added records may be among them.
 func (s *System) Deleted(ctx context.Context, d catalog.Dataset, ids []string) (map[string]time.Time, error) {
 	rows, err := s.pool.Query(ctx, `
 		SELECT record_id::text, updated_at FROM deleted_records

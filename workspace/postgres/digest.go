@@ -25,8 +25,8 @@ const toMail = `FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces 
 	AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`
 
 // DueDigests returns the digests that are due, of signals that arrived up to through, and
-// those that begin. A digest is due too that is further away than any can be: a server
-// whose clock was ahead put it off. It forgets where those are that nobody subscribes to.
+// those that begin. A digest that is further away than possible is due too: a server whose
+// clock was ahead postponed it. It deletes the state of digests without subscribers.
 func (s *System) DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error) {
 	if _, err := s.pool.Exec(ctx, `
 		DELETE FROM signal_digests d WHERE NOT EXISTS (
@@ -42,7 +42,7 @@ func (s *System) DueDigests(ctx context.Context, through, now time.Time) ([]dige
 		case at != nil:
 			d.Began, d.Through, d.NextAt = true, *at, *next
 		case !unchanged:
-			d.Through = through // what arrived before was not to be mailed
+			d.Through = through // earlier arrivals are not mailed
 		}
 		return d, err
 	}, `
@@ -70,8 +70,8 @@ func (s *System) BeginDigests(ctx context.Context, d digest.Digests, next time.T
 }
 
 // AdvanceDigests stores that the digests of d go up to through, unless another server did,
-// and with send adds the jobs that send one to each member who wants it. It returns how
-// many.
+// and with send adds a job for each member who wants the digest. It returns the number of
+// jobs.
 func (s *System) AdvanceDigests(
 	ctx context.Context,
 	d digest.Digests,
@@ -113,8 +113,8 @@ func (s *System) AdvanceDigests(
 	return added, err
 }
 
-// DigestRecipient returns to whom a digest goes: fault.NotFound if the user is no member
-// or does not want it.
+// DigestRecipient returns who gets a digest: fault.NotFound if the user is not a member or
+// does not want it.
 func (s *System) DigestRecipient(
 	ctx context.Context,
 	in workspace.ID,
@@ -137,7 +137,7 @@ func nobodyToMail(cause error) *fault.Error {
 }
 
 // WantsMail returns the name of a workspace, and whether a member wants the e-mails of its
-// signals: fault.NotFound for a user who is no member.
+// signals: fault.NotFound for a user who is not a member.
 func (s *System) WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error) {
 	if err := in.Check(); err != nil {
 		return "", false, err
@@ -149,8 +149,8 @@ func (s *System) WantsMail(ctx context.Context, in workspace.ID, user workspace.
 	return name, wants, toFault(err)
 }
 
-// SetWantsMail stores whether a user wants the e-mails of a workspace's signals. A user
-// who is gone is fine.
+// SetWantsMail stores whether a user wants the e-mails of a workspace's signals. A deleted
+// user is not an error.
 func (s *System) SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool) error {
 	if err := in.Check(); err != nil {
 		return err

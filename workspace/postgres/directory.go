@@ -144,8 +144,8 @@ func (s *System) UsersByEmail(ctx context.Context, email string) ([]people.User,
 	return collect(ctx, s, collectUser, usersByEmail, workspace.FoldEmail(email))
 }
 
-// lockUserByEmail returns the user with an address as people.OneUser does. Until the
-// transaction ends, others who ask for the address wait, and nobody claims the user.
+// lockUserByEmail returns the user with an address like people.OneUser. Until the
+// transaction ends, other look-ups of the address wait, and nobody claims the user.
 func lockUserByEmail(ctx context.Context, tx pgx.Tx, email string) (people.User, error) {
 	folded := workspace.FoldEmail(email)
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('user ' || $1, 0))`, folded); err != nil {

@@ -67,7 +67,7 @@ var violations = map[string]func(error) *fault.Error{
 	"scim_groups_name":               taken("Group", "displayName"),
 }
 
-// taken is the error for what another resource of SCIM has.
+// taken is the error for a value that another SCIM resource has.
 func taken(resource, attribute string) func(error) *fault.Error {
 	return func(err error) *fault.Error { return scim.Taken(err, resource, attribute) }
 }
@@ -84,8 +84,8 @@ func invalid(cause error, field, message string) *fault.Error {
 	return fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{field}, Message: message}).Because(cause)
 }
 
-// toFault converts a driver's error to a fault, by its code and never by its text.
-// No other place does. A fault stays as it is.
+// toFault converts a driver's error to a fault, by its code and never by its text. No other
+// place does. A fault is returned unchanged.
 func toFault(err error) error {
 	if err == nil {
 		return nil

@@ -22,7 +22,7 @@ func (s *Store) Favorites(ctx context.Context, in workspace.ID, user workspace.U
 	return list, err
 }
 
-// viewsByID returns those of the Views that exist, as the user sees them.
+// viewsByID returns the Views that exist, as the user sees them.
 func viewsByID(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, ids []views.ID) (map[views.ID]views.View, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -14,16 +14,16 @@ import (
 	"atlas/workspace/views"
 )
 
-// Names are kept folded, to be searched and sorted by. When folding grows (catalog.Folding),
-// two names may become equal. Both stay: the folded name of the second one is followed by
-// twinMark, of the third by two, as the constraint wants them to differ. Nothing is found
-// by the mark, which folding removes.
+// Names are also stored folded, for searching and sorting. A new version of folding
+// (catalog.Folding) may make two names equal. Both remain: twinMark is appended to the
+// folded name of the second, twice to that of the third, because the constraint requires
+// distinct names. Searches never match the mark, because folding removes it.
 const twinMark = "\u200b"
 
 var errEqualName = errors.New("another View has a name that is equal when folded")
 
-// refuseEqualName refuses a View whose name another one of its dataset has, by the newest
-// folding. The constraint views_name knows those that were folded by it only.
+// refuseEqualName refuses a View with the name of another one of its dataset, by the newest
+// folding. The constraint views_name only covers names that were folded by it.
 func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.View) error {
 	rows, err := tx.Query(
 		ctx,
@@ -114,8 +114,8 @@ func refoldViews(ctx context.Context, tx pgx.Tx, in workspace.ID) (equal []Equal
 	return equal, nil
 }
 
-// refoldEqual gives Views with equal names folded names that differ. One that has such a
-// name keeps it, so that no two have the same in between.
+// refoldEqual gives Views with equal names distinct folded names. A View that already has
+// such a name retains it, so that no two are equal in between.
 func refoldEqual(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, same []namedView) error {
 	free := make([]string, len(same))
 	for i := range same {

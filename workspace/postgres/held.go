@@ -9,16 +9,15 @@ import (
 	"atlas/workspace"
 )
 
-// hold creates missing rows of records, gives all of them a new version, and marks
-// them as pending by a write of the workspace. The records must exist in the global
-// dataset. Call it before the change of overlays or memberships, in the same
-// transaction: the rows stay locked until its end, and the version is taken under
-// the lock, so the write that commits later has the higher version
-// (docs/decisions/008-projection-versions.md).
+// hold creates missing rows of records, gives all of them a new version, and marks them as
+// pending by a write of the workspace. The records must exist in the global dataset. Call
+// it before the change of overlays or memberships, in the same transaction: the rows stay
+// locked until its end, and the version is taken under the lock, so the write that commits
+// later has the higher version (docs/decisions/008-projection-versions.md).
 //
-// All writers lock rows in the order of their ids, so two of them cannot deadlock.
-// A writer that locks existing rows before it creates others breaks this order and
-// takes exclusiveLock first.
+// All writers lock rows in the order of their ids, so two of them cannot deadlock. A writer
+// that locks existing rows before it creates others breaks this order and takes
+// exclusiveLock first.
 func hold(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) error {
 	_, err := tx.Exec(ctx, holdRecords, arg(in), dataset, ids)
 	return err

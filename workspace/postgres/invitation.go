@@ -119,8 +119,8 @@ func (s *Store) InsertInvitation(
 	return schedule, err
 }
 
-// revokeFormer revokes the invitation that a new one takes the place of. A pending one that
-// it does not is fault.AlreadyInvited, and permit decides on one that it does.
+// revokeFormer revokes the invitation that a new one replaces. If a pending one is not to
+// be replaced, the error is fault.AlreadyInvited; otherwise permit decides.
 func revokeFormer(
 	ctx context.Context,
 	tx pgx.Tx,
@@ -205,8 +205,8 @@ func (s *System) AcceptInvitation(ctx context.Context, a people.Acceptance) (in 
 		if in, role, err = lockInvitation(ctx, tx, a); err != nil {
 			return err
 		}
-		// The token's address is current and verified: replace the stored one, which
-		// later invitations and look-ups use. Nobody else may claim the user any more.
+		// The token's address is current and verified: replace the stored one, which later
+		// invitations and look-ups use. Nobody else may claim the user any more.
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, $4, $5)
 			ON CONFLICT (id) DO UPDATE SET email = excluded.email, email_folded = excluded.email_folded, name = excluded.name, claimable = false`,

@@ -38,7 +38,7 @@ func scheduleEmail(
 
 // InvitationEmail implements delivery.InvitationEmails. scheduleEmail limits the e-mails of
 // one workspace to an address when the invitation is made. The limit over all workspaces is
-// applied only here, so that no workspace learns of the others.
+// only applied here, so that no workspace learns about others.
 func (s *System) InvitationEmail(
 	ctx context.Context,
 	in workspace.ID,
@@ -96,7 +96,7 @@ func emailTurn(ctx context.Context, tx pgx.Tx, folded string, now time.Time, dai
 	return turn, err
 }
 
-// firstTried notes the first attempt to send an e-mail, and returns what it is written from.
+// firstTried records the first attempt to send an e-mail, and returns its data.
 func firstTried(ctx context.Context, tx pgx.Tx, in workspace.ID, id people.InvitationID, now time.Time) (people.InvitationEmail, error) {
 	e := people.InvitationEmail{Invitation: id}
 	var seed, hash []byte

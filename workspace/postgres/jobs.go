@@ -15,7 +15,7 @@ import (
 var _ jobs.Queue = (*System)(nil)
 
 // addJobs adds jobs of any workspaces. The transaction is the system role's, or names the
-// one workspace of the jobs. It returns how many were not there before.
+// one workspace of the jobs. It returns the number of new jobs.
 func addJobs(ctx context.Context, tx pgx.Tx, added []jobs.New, now time.Time) (int64, error) {
 	if len(added) == 0 {
 		return 0, nil
@@ -41,7 +41,7 @@ func addJobs(ctx context.Context, tx pgx.Tx, added []jobs.New, now time.Time) (i
 }
 
 // AddJobs adds jobs, of any workspaces, in one transaction. Within this package addJobs
-// does it in the transaction of what the jobs follow from.
+// does it in the transaction that causes the jobs.
 func (s *System) AddJobs(ctx context.Context, added []jobs.New, now time.Time) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		_, err := addJobs(ctx, tx, added, now)
@@ -60,8 +60,8 @@ func collectJob(row pgx.CollectableRow) (j jobs.Job, err error) {
 	return j.Claimed(lease.UUID), err
 }
 
-// DueLanes implements jobs.Queue. It steps from lane to lane in the index, so jobs that
-// wait cost nothing.
+// DueLanes implements jobs.Queue. It steps from lane to lane in the index, so waiting jobs
+// cost nothing.
 func (s *System) DueLanes(ctx context.Context, kind jobs.Kind, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error) {
 	return collect(ctx, s, pgx.RowTo[uuid.UUID], `
 		WITH RECURSIVE lanes (lane) AS (
@@ -77,8 +77,8 @@ func (s *System) DueLanes(ctx context.Context, kind jobs.Kind, now time.Time, af
 
 // ClaimJobs implements jobs.Queue: a statement for each lane, all in one round trip. The
 // claim is the later run_at. With SKIP LOCKED several servers claim different jobs at the
-// same time without waiting. A job whose order has an earlier one that is pending, taken
-// or not, stays.
+// same time without waiting. A job is not taken while an earlier one with the same order is
+// pending, claimed or not.
 func (s *System) ClaimJobs(ctx context.Context, kind jobs.Kind, lanes []jobs.LaneClaim, now, until time.Time) (all []jobs.Job, err error) {
 	lease := uuid.New()
 	var batch pgx.Batch
@@ -134,8 +134,8 @@ func (s *System) EndJobs(ctx context.Context, ended []jobs.Ended) error {
 		     e (workspace_id, id, lease, state, run_at, status, error, ended_at)
 		WHERE j.workspace_id = e.workspace_id AND j.id = e.id AND j.lease = e.lease AND j.state = 'pending'`,
 		in, ids, leases, states, due, statuses, texts, at)
-	// What waits for a job comes due with it, so that looking for due jobs does not pass
-	// by it each time. Who lost the lease does not put off what waits.
+	// Jobs that wait for a job become due with it, so that reads of due jobs do not pass
+	// over them each time. A server that lost the lease does not postpone them.
 	batch.Queue(`
 		UPDATE jobs j SET run_at = e.run_at
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::uuid[]) e (lane, order_key, kind, state, run_at, workspace_id, id)
@@ -146,8 +146,7 @@ func (s *System) EndJobs(ctx context.Context, ended []jobs.Ended) error {
 	return toFault(s.pool.SendBatch(ctx, &batch).Close())
 }
 
-// ForgetJobs deletes jobs that ended longer ago than age, some in each
-// statement.
+// ForgetJobs deletes jobs that ended longer ago than age, in several statements.
 func (s *System) ForgetJobs(ctx context.Context, age time.Duration) error {
 	const atOnce = 10_000
 	for deleted := int64(atOnce); deleted == atOnce; {
@@ -176,7 +175,7 @@ func (f JobFilter) args() []any {
 	return []any{string(f.Kind), string(f.State), nullableWorkspace(f.Workspace), nullable(f.ID)}
 }
 
-// Jobs lists jobs, those first that are due first, at most limit.
+// Jobs lists jobs, those due first first, at most limit.
 func (s *System) Jobs(ctx context.Context, f JobFilter, limit int) ([]jobs.Job, error) {
 	return collect(
 		ctx,
@@ -187,7 +186,7 @@ func (s *System) Jobs(ctx context.Context, f JobFilter, limit int) ([]jobs.Job, 
 }
 
 // RetryJobs makes pending and failed jobs due now, from the first attempt on, and returns
-// how many. A job that a server has taken stays.
+// their number. A claimed job is not changed.
 func (s *System) RetryJobs(ctx context.Context, f JobFilter, now time.Time) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `
 		UPDATE jobs j SET state = 'pending', run_at = $5, attempts = 0, ended_at = NULL, lease = NULL
@@ -200,7 +199,7 @@ type JobCount struct {
 	Kind  jobs.Kind  `json:"kind"`
 	State jobs.State `json:"state"`
 	Count int64      `json:"count"`
-	// Due is how many of them are due, and not taken by a server.
+	// Due is how many of them are due and not claimed by a server.
 	Due int64 `json:"due"`
 	// Oldest is when the oldest of them was added.
 	Oldest time.Time `json:"oldest"`

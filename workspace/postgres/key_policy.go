@@ -32,7 +32,7 @@ func keyPolicy(ctx context.Context, tx pgx.Tx, in workspace.ID) (p people.KeyPol
 	return p, err
 }
 
-// lockedKeyPolicy is keyPolicy, which nobody sets before the end of the transaction. Lock
+// lockedKeyPolicy is keyPolicy, and prevents changes until the end of the transaction. Lock
 // order: before rows of members and keys.
 func lockedKeyPolicy(ctx context.Context, tx pgx.Tx, in workspace.ID) (people.KeyPolicy, error) {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock_shared`+limitLockKey, arg(in), policyLock); err != nil {
@@ -41,7 +41,7 @@ func lockedKeyPolicy(ctx context.Context, tx pgx.Tx, in workspace.ID) (people.Ke
 	return keyPolicy(ctx, tx, in)
 }
 
-// policyLock names the lock of the policy of a workspace, as limits have names.
+// policyLock names the lock of the policy of a workspace, like the names of limits.
 const policyLock = "key policy"
 
 // SetKeyPolicy implements people.KeyPolicyStore.

@@ -16,7 +16,7 @@ import (
 var _ people.KeyStore = (*System)(nil)
 
 // keyColumns are those of keys k, with their workspaces, the default first. uses are the
-// columns that say when the key was revoked, when it was used last, and from where.
+// columns that say when the key was revoked, when it was last used, and from where.
 func keyColumns(uses string) string {
 	return `k.id, k.name, k.scopes, k.restricted, k.expires_at, k.created_at, k.secret_hash, k.daily_credits, k.requests_per_second,
 	       k.networks, k.form, k.workspace_id, k.created_by, k.created_by_key, k.old_hash, k.old_until,
@@ -107,7 +107,7 @@ func (s *System) InsertKey(ctx context.Context, k workspace.KeyRecord) error {
 	}))
 }
 
-// insertKey adds a key. One with a home is granted that by a trigger.
+// insertKey adds a key. A trigger grants a key with a home access to it.
 func insertKey(ctx context.Context, tx pgx.Tx, k workspace.KeyRecord) error {
 	networks := k.Networks
 	if networks == nil {
@@ -158,13 +158,13 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.Key
 	return k.Key, err
 }
 
-// rotateKey gives a key another secret. The one before is good too until oldUntil, unless
+// rotateKey gives a key another secret. The previous one stays valid until oldUntil, unless
 // that has passed.
 const rotateKey = `UPDATE api_keys SET old_hash = secret_hash, old_until = $3, secret_hash = $2, form = $4
 	WHERE id = $1 AND revoked_at IS NULL`
 
-// endMade ends the keys that a key made, and by a trigger those that they made: of a secret
-// that ends at once nothing stays.
+// endMade ends the keys that a key made, and by a trigger those that they made: a secret
+// that ends at once must leave no access.
 const endMade = `UPDATE api_keys SET revoked_at = $2 WHERE created_by_key = $1 AND revoked_at IS NULL`
 
 // RotateKey implements people.KeyStore.

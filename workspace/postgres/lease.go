@@ -12,14 +12,12 @@ import (
 	"atlas/internal/timer"
 )
 
-// A lease is a name that at most one holder has at a time, until a deadline by the
-// database's clock. The holder renews it while it works. After a crash it is free
-// again within ttl. It is a row and not a lock, so no transaction stays open during
-// network calls.
+// A lease is a name with at most one holder at a time, until a deadline by the database's
+// clock. The holder renews it while it works. After a crash it expires within ttl. It is a
+// row and not a lock, so no transaction stays open during network calls.
 //
-// A holder must consider its lease lost ttl after the *start* of its last
-// successful call, by its own clock: the deadline in the database is not earlier.
-// WithLease does so.
+// A holder must consider its lease lost ttl after the *start* of its last successful call,
+// by its own clock: the deadline in the database is not earlier. WithLease does so.
 
 // ErrLeaseLost is the cause of a context that WithLease cancelled.
 var ErrLeaseLost = errors.New("the lease was lost")
@@ -36,9 +34,9 @@ func (e *LeaseHeldError) Error() string {
 		e.Name, e.Holder, e.Deadline.UTC().Format(time.RFC3339))
 }
 
-// AcquireLease takes a free or expired lease, or extends the holder's own, so that
-// a call whose response was lost may be repeated. It reports whether the holder has
-// the lease. Each attempt uses a holder name of its own.
+// AcquireLease takes a free or expired lease, or extends the holder's own, so that a call
+// whose response was lost may be repeated. It reports whether the holder has the lease.
+// Each attempt uses a holder name of its own.
 func (s *System) AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error) {
 	// clock_timestamp, not now: the statement may have waited for the row. A
 	// deadline more than 2 ttl ahead means that the clock was set back since.
@@ -91,7 +89,7 @@ func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl ti
 }
 
 // WaitForLease repeats try while another holder has the lease: for wait, each time after
-// every. It tells of the holder once, and again when the holder changes.
+// every. It reports the holder, and each new holder.
 func WaitForLease(ctx context.Context, wait, every time.Duration, try func() error, tell func(*LeaseHeldError)) error {
 	since, holder := time.Now(), ""
 	for {
@@ -110,7 +108,7 @@ func WaitForLease(ctx context.Context, wait, every time.Duration, try func() err
 	}
 }
 
-// LeaseStore keeps leases, as *System does.
+// LeaseStore stores leases, like *System.
 type LeaseStore interface {
 	AcquireLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
 	RenewLease(ctx context.Context, name, holder string, ttl time.Duration) (bool, error)
@@ -155,8 +153,8 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 	return err
 }
 
-// keepLease renews a lease until stop, and calls lose when it is lost. It repeats a
-// failed renewal until the lease expires.
+// keepLease renews a lease until stop, and calls lose when it is lost. It repeats a failed
+// renewal until the lease expires.
 func keepLease(
 	ctx context.Context,
 	s LeaseStore,
@@ -194,7 +192,7 @@ func keepLease(
 		ok, err := s.RenewLease(call, name, holder, ttl)
 		done()
 		switch {
-		case err != nil: // try again
+		case err != nil: // retry
 		case ok:
 			held = start
 			lapse.Reset(time.Until(held.Add(ttl)))

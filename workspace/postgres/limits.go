@@ -11,9 +11,9 @@ import (
 )
 
 // lockLimit locks one limit of a workspace until the end of the transaction. All
-// transactions that add what the limit counts take this lock, so each counts what
-// the previous one added. Lock order: after rows of members and held records,
-// before rows of what is limited.
+// transactions that add limited rows take this lock, so each counts the rows of the
+// previous one. Lock order: after rows of members and held records, before rows of what is
+// limited.
 func lockLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, name string) error {
 	_, err := tx.Exec(ctx, lockLimitStatement, arg(in), name)
 	return err
@@ -58,10 +58,10 @@ func checkLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, l rowLimit) err
 // additionBucket is the width of the time buckets that count book additions.
 const additionBucket = 10 * time.Minute
 
-// recordAdditions counts records that are new to a book and returns how many the
-// limit had room for. If that is fewer, the transaction must roll back. It must be
-// the last statement of its transaction, because other additions of the workspace
-// wait from here to the commit.
+// recordAdditions counts records that are new to a book and returns how many the limit had
+// room for. If that is fewer, the transaction must roll back. It must be the last statement
+// of its transaction, because other additions of the workspace wait from here to the
+// commit.
 func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a book.Additions, added int) (room int64, err error) {
 	var before int64
 	var batch pgx.Batch

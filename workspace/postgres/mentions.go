@@ -11,7 +11,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// What Postgres has of a person: for the operator, who was asked for it or has erased it.
+// The data of a person in Postgres: for an operator who must report it or has erased it.
 
 // Mention is a column with rows that have a value.
 type Mention struct {
@@ -20,8 +20,8 @@ type Mention struct {
 	Rows   int64  `json:"rows"`
 }
 
-// Mentions lists the columns that have one of the values in some row, in any case, as text or as
-// its bytes. It reads all tables. What is compressed or encrypted is not seen.
+// Mentions lists the columns with one of the values in some row, in any case, as text or as
+// its bytes. It reads all tables. It cannot see compressed or encrypted values.
 func (s *System) Mentions(ctx context.Context, values []string) (found []Mention, err error) {
 	tables, err := collect(ctx, s, pgx.RowTo[string],
 		`SELECT tablename FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`)
@@ -52,10 +52,11 @@ func (s *System) Mentions(ctx context.Context, values []string) (found []Mention
 	return found, nil
 }
 
-// personalTables have what workspaces have of a record, by its id.
+// personalTables have the data of workspaces on a record, by its id.
 var personalTables = []string{"overlays", "merged_overlays", "view_records", "held_records"}
 
-// RowsOf returns the rows of each table that workspaces have of a record, as JSON objects.
+// RowsOf returns the rows of each table with data of workspaces on a record, as JSON
+// objects.
 func (s *System) RowsOf(ctx context.Context, d catalog.Dataset, record uuid.UUID) (map[string][]json.RawMessage, error) {
 	all := map[string][]json.RawMessage{}
 	for _, table := range personalTables {
@@ -71,7 +72,7 @@ func (s *System) RowsOf(ctx context.Context, d catalog.Dataset, record uuid.UUID
 	return all, nil
 }
 
-// AccountOf returns the rows that are of an Atlas account with an e-mail address, without
+// AccountOf returns the rows about an Atlas account with an e-mail address, without
 // secrets.
 func (s *System) AccountOf(ctx context.Context, email string) (map[string][]json.RawMessage, error) {
 	all := map[string][]json.RawMessage{}

@@ -15,17 +15,17 @@ import (
 	"atlas/workspace/book"
 )
 
-// What workspaces hold of a record that became another moves to that one.
+// What workspaces hold of a merged record moves to the target of the merge.
 
-// MergeMove is a merge after which workspaces may still hold the record that is gone.
+// MergeMove is a merge after which workspaces may still hold the merged record.
 type MergeMove struct {
 	Dataset   catalog.Dataset
 	Record    uuid.UUID
 	Published time.Time
 }
 
-// mergeGrace is how long after a merge was published workspaces are looked at again: a request
-// that began before can end later.
+// mergeGrace is how long after the publication of a merge the workspaces are checked a
+// second time: a request that began before can end later.
 const mergeGrace = 5 * time.Minute
 
 // MergeMoves lists merges that are due, at most limit.
@@ -44,8 +44,8 @@ func (s *System) Holders(ctx context.Context, d catalog.Dataset, record uuid.UUI
 		ORDER BY workspace_id`, string(d), record)
 }
 
-// EndMergeMove is called when no workspace holds the record of a merge, or when it has
-// ended. The merge stays listed for some time.
+// EndMergeMove is called when no workspace holds the record of a merge, or when the merge
+// has ended. The merge stays listed for some time.
 func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 	_, err := s.pool.Exec(ctx, `
 		WITH over AS (
@@ -66,12 +66,12 @@ func (s *System) PutMergeMoveOff(ctx context.Context, m MergeMove, pause time.Du
 	return toFault(err)
 }
 
-// errViewsChanged means that a View took the record while its Views were locked.
+// errViewsChanged means that another View got the record while its Views were being locked.
 var errViewsChanged = errors.New("another View has the record")
 
 // MoveHeld moves what a workspace holds of a record to another, in one transaction: its
-// place in Static Views, and its overlay. If the workspace has overlays of both, the one
-// that stays absorbs the other (book.Overlay.Absorb), which is kept as it was
+// memberships in Static Views, and its overlay. If the workspace has overlays of both, the
+// remaining one absorbs the other (book.Overlay.Absorb), which is stored unchanged
 // (MergedOverlays). It changes nothing if the workspace does not hold the record.
 func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	if from == to { // moving it would delete it
@@ -149,7 +149,7 @@ func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset
 	return moveOverlay(ctx, tx, in, d, gone, to, stays, kept)
 }
 
-// moveMemberships puts a record into the Static Views of another in its place.
+// moveMemberships replaces a record by another in its Static Views.
 func moveMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `
 		UPDATE views v SET members = members - 1
@@ -167,7 +167,7 @@ func moveMemberships(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.
 	return err
 }
 
-// moveOverlay makes an overlay that of another record, which may have one.
+// moveOverlay moves an overlay to another record, which may have one.
 func moveOverlay(
 	ctx context.Context,
 	tx pgx.Tx,
@@ -208,8 +208,8 @@ func uuids(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]uuid.UUID
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// MergedOverlay is an overlay of a record that became another of which the workspace had
-// an overlay too, as it was.
+// MergedOverlay is the former overlay of a record that was merged into another one with an
+// overlay of the workspace.
 type MergedOverlay struct {
 	Dataset  catalog.Dataset `json:"dataset"`
 	Record   uuid.UUID       `json:"record_id"`

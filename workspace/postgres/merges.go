@@ -10,18 +10,19 @@ import (
 	"atlas/search/changes"
 )
 
-// Merges of global records: what a record became that is gone. The feed tells them, and
-// its publications keep the table of them.
+// Merges of global records. The feed publishes them, and its publications maintain the
+// table of them.
 
-// publication is a part of the feed that is published at once: the changes after a place, up to another, on a generation.
+// publication is a part of the feed that is published at once: the changes after a
+// position, up to another, on a generation.
 type publication struct {
 	after, upto int64
 	generation  string
 	switched    bool // a switch of generations, not a delta
 }
 
-// keepMerges brings the tables of merges up to a publication: a merge ends when its record
-// is published again.
+// keepMerges applies a publication to the tables of merges: a merge ends when its record is
+// published as existing.
 func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
 	const publishedOf = `EXISTS (SELECT FROM data_changes c
 		WHERE c.dataset = m.dataset AND c.record_id = m.record_id AND c.seq > $1 AND c.seq <= $2 AND c.op <> 'merge')`
@@ -55,8 +56,8 @@ func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
 	return err
 }
 
-// takeMergesOf makes the merges of a generation known that the feed has not published: it was
-// started over.
+// takeMergesOf adds the merges of a generation that the feed has not published, because it
+// was started over.
 func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
 	_, err := tx.Exec(ctx, `
 		WITH kept AS (
@@ -82,9 +83,8 @@ func datasetNames() []string {
 	return names
 }
 
-// MergedInto returns what those of the records became that became others, at the end of
-// chains of merges. A record that is there again may be among them. Records whose merges
-// lead in a circle are not.
+// MergedInto returns the final targets of those records that were merged. Re-added records
+// may be among them. Records whose merges form a circle are not.
 func (s *Store) MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.reader(ctx).Query(ctx, mergedInto, string(d), ids)
 	if err != nil {
@@ -93,8 +93,8 @@ func (s *Store) MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UU
 	return collectMerges(rows)
 }
 
-// mergedInto follows merges to their ends. A circle is refused where it is written, but
-// switches between generations can tell one of merges of several of them.
+// mergedInto follows merges to their ends. A circle is refused when it is written, but
+// switches between generations can each publish one merge of a circle.
 const mergedInto = `
 	WITH RECURSIVE way AS (
 		SELECT record_id, into_id, 1 AS steps FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)
@@ -103,8 +103,8 @@ const mergedInto = `
 	) CYCLE into_id SET circle USING path
 	SELECT record_id, into_id FROM (SELECT DISTINCT ON (record_id) record_id, into_id, circle FROM way ORDER BY record_id, steps DESC) ends WHERE NOT circle`
 
-// Merges returns what those of the records became that became others. That may have
-// become another again.
+// Merges returns the direct targets of those records that were merged. A target may have
+// been merged since.
 func (s *System) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, `SELECT record_id, into_id FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)`, string(d), ids)
 	if err != nil {
@@ -197,7 +197,7 @@ func (s *System) NoteMerges(ctx context.Context, generation string, d catalog.Da
 	})
 }
 
-// ForgetGenerationMerges removes the merges of all generations but some.
+// ForgetGenerationMerges removes the merges of all generations except some.
 func (s *System) ForgetGenerationMerges(ctx context.Context, but []string) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM data_generation_merges WHERE generation <> ALL($1)`, but)

@@ -14,26 +14,27 @@ import (
 	"atlas/workspace"
 )
 
-// AnswersKept is how long answers of requests are kept, within the limits of a workspace.
+// AnswersKept is how long answers of requests are stored, within the limits of a workspace.
 const AnswersKept = 24 * time.Hour
 
-// The limits of what is kept of a workspace. ForgetAnswers deletes the oldest beyond them.
+// The limits of stored answers per workspace. ForgetAnswers deletes the oldest beyond them.
 const (
 	maxAnswers     = 100_000
 	maxAnswerBytes = 128 << 20
 )
 
-// Once runs do and keeps its answer, unless that is nil, in the transaction of its changes:
-// all that methods of the store change with the context that do gets is one transaction,
-// which ends with Once. If the answer of an earlier call is kept, Once returns that instead,
-// and again. part is 0, or the place of an item of a batch, from 1; when part 0 is kept, the
-// others are deleted. Errors: fault.IdempotencyConflict; fault.IdempotencyInProgress while
-// another call changes something, and of a part whose part 0 another call has kept; those of
-// do, after which nothing is changed.
+// Once runs do and stores its answer, unless that is nil, in the transaction of its
+// changes: everything that methods of the store change with the context of do is one
+// transaction, which ends with Once. If the answer of an earlier call is stored, Once
+// returns that instead, and again is true. part is 0, or the position of an item of a
+// batch, from 1; when part 0 is stored, the others are deleted. Errors:
+// fault.IdempotencyConflict; fault.IdempotencyInProgress while another call changes
+// something, and for a part if another call has stored part 0; those of do, after which
+// nothing is changed.
 //
-// The transaction begins with the first change. What do reads before that, it reads on
-// its own, as it does without Once. If it fails there, because it sees what another call has
-// just changed, the answer of that is returned.
+// The transaction begins with the first change. Earlier reads of do are outside of it, as
+// they are without Once. If do fails there, because it sees what another call has just
+// changed, the answer of that call is returned.
 func (s *Store) Once(
 	ctx context.Context,
 	in workspace.ID,
@@ -49,7 +50,7 @@ func (s *Store) Once(
 	defer e.rollback()
 	answer, err = do(context.WithValue(ctx, effectKey{}, e))
 	if e.kept != nil {
-		return e.kept, true, nil // another call made it meanwhile
+		return e.kept, true, nil // another call stored it meanwhile
 	}
 	if err != nil && e.refused == nil && !e.begun() && s.query(ctx, in, selectAnswer, e.id(), e.read) == nil && e.kept != nil {
 		return e.kept, true, nil
@@ -70,9 +71,9 @@ type effect struct {
 	part  int
 
 	mu sync.Mutex
-	tx pgx.Tx // nil: nothing is changed yet
-	// kept is the answer of an earlier call. refused is why there is neither that nor a
-	// transaction, whatever do makes of it.
+	tx pgx.Tx // nil: nothing has been changed yet
+	// kept is the answer of an earlier call. refused is the reason why there is neither an
+	// answer nor a transaction, even if do ignores the error.
 	kept    []byte
 	refused error
 }
@@ -85,7 +86,7 @@ func effectOf(ctx context.Context, in workspace.ID) *effect {
 	return e
 }
 
-// selectAnswer also selects part 0: once that is kept, the others are gone.
+// selectAnswer also selects part 0: once that is stored, the others are gone.
 const selectAnswer = `SELECT part, request, answer FROM kept_answers
 	WHERE workspace_id = $1 AND key = $2 AND part IN (0, $3) AND kept_at > clock_timestamp() - interval '24 hours'`
 
@@ -113,11 +114,11 @@ func (e *effect) read(rows pgx.Rows) error {
 // lock is the number of the advisory lock of the call.
 func (e *effect) lock() int64 {
 	n := binary.BigEndian.Uint64(e.once.Key[:8]) ^ binary.BigEndian.Uint64(e.in[8:])
-	return int64(n) + int64(e.part) // #nosec G115 -- any number will do
+	return int64(n) + int64(e.part) // any number will do
 }
 
-// run runs fn in the transaction of the call, which begins here if it is the first. If fn
-// fails, what it changed is undone.
+// run runs fn in the transaction of the call, which begins with the first run. If fn fails,
+// its changes are undone.
 func (e *effect) run(ctx context.Context, fn func(pgx.Tx) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,7 +141,7 @@ func (e *effect) run(ctx context.Context, fn func(pgx.Tx) error) error {
 	return nil
 }
 
-// errAnswered ends a call that another one was quicker than.
+// errAnswered ends a call after another one stored the answer first.
 var errAnswered = fault.New(fault.Internal, "an answer is kept")
 
 func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
@@ -157,7 +158,7 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 	var batch pgx.Batch
 	batch.Queue(setWorkspace, settings(ctx, e.in)...)
 	batch.Queue(`SELECT pg_try_advisory_xact_lock($1)`, e.lock()).QueryRow(func(row pgx.Row) error { return row.Scan(&alone) })
-	// What another call committed before it released the lock.
+	// An answer that another call committed before it released the lock.
 	batch.Queue(selectAnswer, e.id()...).Query(e.read)
 	err = tx.SendBatch(ctx, &batch).Close()
 	switch {
@@ -209,15 +210,15 @@ func (e *effect) rollback() {
 	}
 }
 
-// begun reports whether something is changed.
+// begun reports whether something has been changed.
 func (e *effect) begun() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.tx != nil
 }
 
-// reader is what reads data that is no workspace's: the transaction of the call if there is
-// one, because a second connection could wait for other calls that wait for one too.
+// reader reads data that belongs to no workspace, in the transaction of the call if there
+// is one: a second connection could wait for other calls that wait for one too.
 func (s *Store) reader(ctx context.Context) interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 } {
@@ -266,7 +267,7 @@ func changeOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.R
 	return v, err
 }
 
-// ForgetAnswers deletes answers that are older than AnswersKept, and of each workspace the
+// ForgetAnswers deletes answers that are older than AnswersKept, and for each workspace the
 // oldest beyond its limits.
 func (s *System) ForgetAnswers(ctx context.Context) error {
 	const atOnce = 10_000
@@ -275,7 +276,7 @@ func (s *System) ForgetAnswers(ctx context.Context) error {
 			SELECT k.ctid FROM workspaces w
 			JOIN kept_answers k ON k.workspace_id = w.id AND k.kept_at <= clock_timestamp() - $1::interval
 			LIMIT $2))`
-	// The first part reads an index alone.
+	// The first part only reads an index.
 	beyond := `
 		WITH full_workspaces AS (
 			SELECT workspace_id FROM kept_answers GROUP BY workspace_id HAVING count(*) > $1 OR sum(bytes) > $2)

@@ -105,10 +105,9 @@ func openDatabase(ctx context.Context, url, application string, o Options, role,
 // Close waits for running statements and closes the connections.
 func (d database) Close() { d.pool.Close() }
 
-// CheckRole reports whether connections act as the right role and row-level
-// security binds them. It does not need the schema. Error: fault.Unavailable,
-// which wraps a *RoleError for a wrong role; every use of the store then fails
-// with the same error.
+// CheckRole reports whether connections act as the right role and row-level security
+// applies to them. It does not need the schema. Error: fault.Unavailable, which wraps a
+// *RoleError for a wrong role; every use of the store then fails with the same error.
 func (d database) CheckRole(ctx context.Context) error {
 	return toFault(checkRole(ctx, d.pool, d.role, d.forbidden))
 }
@@ -126,8 +125,8 @@ func (d database) Ready(ctx context.Context) error {
 		return toFault(err)
 	case version > 0 && version < firstVersion:
 		return fault.BackendUnavailable(tooOld(version), backend)
-	// A newer schema is accepted: in a rolling update the first new server migrates
-	// while old servers go on.
+	// A newer schema is accepted: in a rolling update the first new server migrates while
+	// old servers keep running.
 	case version < newestVersion:
 		return fault.BackendUnavailable(
 			fmt.Errorf("the schema has version %d, this program needs %d: run atlas migrate", version, newestVersion),
@@ -230,8 +229,9 @@ func (s *Store) query(ctx context.Context, in workspace.ID, sql string, args []a
 	return toFault(rows.Err())
 }
 
-// inWorkspace runs fn in a transaction of the workspace, in that of Once if there is one; an
-// error rolls back what fn did. Exported methods call it; helpers take the transaction.
+// inWorkspace runs fn in a transaction of the workspace, in that of Once if there is one;
+// an error rolls back the changes of fn. Exported methods call it; helpers take the
+// transaction.
 func (s *Store) inWorkspace(ctx context.Context, in workspace.ID, fn func(pgx.Tx) error) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -279,7 +279,7 @@ func nullable[T ~[16]byte](id T) *uuid.UUID {
 
 func noRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// orNotFound replaces pgx.ErrNoRows by the error that notFound makes of it.
+// orNotFound replaces pgx.ErrNoRows by the error of notFound.
 func orNotFound[T any](value T, err error, notFound func(error) *fault.Error) (T, error) {
 	if noRows(err) {
 		var zero T

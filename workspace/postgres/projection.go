@@ -148,16 +148,16 @@ func marshalRecords(records []held.Record) (string, error) {
 	return marshalRows(rows)
 }
 
-// ClaimHeld extends the lease and clears the digests of records whose documents
-// are about to be sent: until FinishHeld it is unknown which document is in
-// Elasticsearch. It returns the versions to send the documents with. A document is
-// sent with the version that was read, or with a new one if a document with that
-// version was sent before and not acknowledged: that request may still arrive, and
-// of two documents with one version the later wins.
+// ClaimHeld extends the lease and clears the digests of records whose documents are about
+// to be sent: until FinishHeld it is unknown which document is in Elasticsearch. It returns
+// the versions to send the documents with. A document is sent with the version that was
+// read, or with a new one if a document with that version was sent before and not
+// acknowledged: that request may still arrive, and of two documents with one version the
+// later wins.
 //
-// It also returns the generations to write to. They are read after the versions
-// were taken: RegisterGeneration may return a lower version than one taken here,
-// and then the registered generation is among them.
+// It also returns the generations to write to. They are read after the versions were taken:
+// RegisterGeneration may return a lower version than one taken here, and then the
+// registered generation is among them.
 func (s *Store) ClaimHeld(
 	ctx context.Context,
 	in workspace.ID,
@@ -285,10 +285,10 @@ const finishStale = `
 	WHERE h.workspace_id = $1 AND h.dataset = r.dataset AND h.record_id = r.record_id
 	  AND h.version > r.version AND h.projected_version < r.version`
 
-// finishHeld updates rows that did not change. Only these get the computed score:
-// for others it would differ from the score in the document. A stub that was written
-// again is kept for its full time: another attempt to write it can still arrive, and
-// would create it again after its deletion.
+// finishHeld updates rows that did not change. Only these get the computed score: for
+// others it would differ from the score in the document. A stub that was rewritten gets its
+// full time: another attempt to write it can still arrive, and would re-create it after its
+// deletion.
 const finishHeld = `
 	WITH finished AS (
 		UPDATE held_records h SET
@@ -313,9 +313,9 @@ func (s *Store) ReleaseProjector(ctx context.Context, in workspace.ID, holder st
 		[]any{arg(in), holder}, func(pgx.Rows) error { return nil })
 }
 
-// ClaimStubs lists records whose documents have been stubs for longer than age. It
-// clears their digests because the caller deletes the documents: the next
-// projection of such a record writes its document again.
+// ClaimStubs lists records whose documents have been stubs for longer than age. It clears
+// their digests because the caller deletes the documents: the next projection of such a
+// record rewrites its document.
 func (s *Store) ClaimStubs(ctx context.Context, in workspace.ID, age time.Duration, limit int) (records []held.Record, err error) {
 	err = s.query(ctx, in, `
 		WITH stubs AS (

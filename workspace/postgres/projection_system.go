@@ -66,8 +66,8 @@ func (s *System) RefusedRecords(ctx context.Context, limit int) ([]held.RefusedR
 		WHERE refusal IS NOT NULL ORDER BY workspace_id, dataset, record_id LIMIT $1`, limit)
 }
 
-// Filling lists the datasets whose index replaces a lost one and lacks documents of
-// some workspace.
+// Filling lists the datasets whose index replaces a lost one and lacks documents of some
+// workspace.
 func (s *System) Filling(ctx context.Context) ([]catalog.Dataset, error) {
 	return collect(ctx, s, pgx.RowTo[catalog.Dataset], `
 		SELECT dataset FROM held_generations g
@@ -110,8 +110,8 @@ func (s *System) ReplaceGenerations(ctx context.Context, g held.Generation) erro
 	}))
 }
 
-// MarkLost makes every held record of a generation's dataset pending. It marks
-// records that ever had a document as lost until the document is written again.
+// MarkLost makes every held record of a generation's dataset pending. It marks records that
+// ever had a document as lost until the document is rewritten.
 func (s *System) MarkLost(ctx context.Context, g held.Generation) error {
 	if err := s.bumpDataset(ctx, g.Dataset, `digest = NULL, lost_version = CASE WHEN held_records.projected_version > 0 THEN t.version END`); err != nil {
 		return err
@@ -222,8 +222,8 @@ func (n *nullUUID) Scan(src any) error {
 	return n.to.Scan(src)
 }
 
-// BumpOldScores makes up to limit accounts pending whose score is older than age, or as much
-// ahead: a clock that was wrong made it. It returns their number.
+// BumpOldScores makes up to limit accounts pending whose score is older than age, or as far
+// in the future: a wrong clock made it. It returns their number.
 func (s *System) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `
 		INSERT INTO held_records (workspace_id, dataset, record_id, version)

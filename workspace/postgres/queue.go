@@ -17,7 +17,7 @@ var _ queue.Store = (*Store)(nil)
 // QueueState implements queue.Store.
 func (s *Store) QueueState(ctx context.Context, in workspace.ID) (queue.State, error) {
 	state := queue.State{After: map[string]time.Time{}}
-	// One statement, so that dismissals and subscriptions are of one time.
+	// One statement, so that dismissals and subscriptions are of the same time.
 	err := s.query(ctx, in, `
 		SELECT signal_type, coalesce(arrived_after, queue_started_at), NULL::uuid FROM signal_subscriptions WHERE workspace_id = $1
 		UNION ALL
@@ -50,8 +50,8 @@ func (s *Store) Dismiss(ctx context.Context, in workspace.ID, all []queue.Dismis
 		if err := lockLimit(ctx, tx, in, "dismissed_signals"); err != nil {
 			return err
 		}
-		// The share lock keeps the subscriptions until the dismissals of their types are
-		// stored: whoever ends one deletes these.
+		// The share lock preserves the subscriptions until the dismissals of their types
+		// are stored: ending a subscription deletes these.
 		rows, err := tx.Query(ctx, `
 			WITH subscribed AS MATERIALIZED (
 				SELECT signal_type FROM signal_subscriptions WHERE workspace_id = $1 FOR SHARE

@@ -11,11 +11,11 @@ import (
 	"atlas/internal/fault"
 )
 
-// RoleError says that a connection acts as the wrong role, or that row-level
-// security does not bind its role. Such a connection is not used.
+// RoleError means that a connection acts as the wrong role, or that row-level security does
+// not apply to its role. Such a connection is not used.
 type RoleError struct {
-	// Role is the role of the connection. Want is the role that it must be, or be a
-	// member of.
+	// Role is the role of the connection. Want is the role that it must be, or be a member
+	// of.
 	Role, Want string
 	reason     string
 }
@@ -32,9 +32,9 @@ type querier interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// checkRole asks the catalog whether a connection acts as role or a member of it,
-// cannot assume the role forbidden ("" for none), and is bound by every policy. It
-// works before the schema exists. A wrong role is the operator's to correct:
+// checkRole reads from the catalog whether a connection acts as role or a member of it,
+// cannot assume the role forbidden ("" for none), and is bound by every policy. It works
+// before the schema exists. An operator can correct a wrong role, so the error is
 // fault.Unavailable, which wraps a *RoleError. Other errors are the driver's.
 func checkRole(ctx context.Context, q querier, role, forbidden string) error {
 	e := &RoleError{Want: role}

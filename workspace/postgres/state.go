@@ -35,8 +35,8 @@ func (s *System) PendingHeld(ctx context.Context) (pending int64, oldest time.Du
 	return s.backlog(ctx, `SELECT pending_since AS since FROM held_records WHERE version > projected_version`)
 }
 
-// DueJobs counts the jobs of some kinds that are due and that no server has taken, and
-// returns since when the first of them is.
+// DueJobs counts the jobs of some kinds that are due and not claimed by a server, and
+// returns since when the first of them is due.
 func (s *System) DueJobs(ctx context.Context, kinds []jobs.Kind) (due int64, oldest time.Duration, err error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

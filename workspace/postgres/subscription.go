@@ -27,9 +27,9 @@ func (s *Store) Subscriptions(ctx context.Context, in workspace.ID, limit, offse
 		ORDER BY signal_type LIMIT $2 OFFSET $3`, arg(in), limit, offset)
 }
 
-// UpsertSubscription implements subscriptions.Store. The queue begins at what searches see,
-// or now if the feed of changes does not know yet. It is one statement:
-// of two concurrent calls for one signal type, the second updates the first's row.
+// UpsertSubscription implements subscriptions.Store. The queue begins at the last visible
+// arrival, or now if the feed of changes does not know it yet. It is one statement: of two
+// concurrent calls for one signal type, the second updates the first's row.
 func (s *Store) UpsertSubscription(
 	ctx context.Context,
 	in workspace.ID,
@@ -52,10 +52,10 @@ func (s *Store) UpsertSubscription(
 		arg(in), arg(sub.ID), sub.SignalType, sub.Channels, sub.Frequency, sub.QueueStartedAt, change.Channels, frequency)
 }
 
-// DeleteSubscription implements subscriptions.Store. It also forgets what was dismissed
-// of the type.
+// DeleteSubscription implements subscriptions.Store. It also deletes the dismissals of the
+// type.
 func (s *Store) DeleteSubscription(ctx context.Context, in workspace.ID, id subscriptions.ID) error {
-	// Two statements, so that the second one sees what was dismissed while the first one
+	// Two statements, so that the second one sees dismissals from while the first one
 	// waited for the row.
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var of string

@@ -16,9 +16,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// The list of suppressions, and what is being erased.
+// The list of suppressions, and the records that are being erased.
 
-// Suppressions returns the list, those that were removed too, in the order of additions.
+// Suppressions returns the list, including removed entries, in the order of additions.
 func (s *System) Suppressions(ctx context.Context) ([]erasure.Suppression, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e erasure.Suppression, err error) {
 		var digest, check []byte
@@ -40,9 +40,9 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 }
 
 // AddSuppressions adds suppressions and, in the same transaction, the records to be erased
-// because of them. It returns how many are new: one whose digest is in the list, or whose id
-// is, is not added again; if the one that is given is removed, the one of that id is. Error:
-// fault.BadRequest if a number had another key.
+// because of them. It returns the number of new ones: a suppression whose digest or id is
+// in the list is not added a second time; if the given one is removed, so is the entry with
+// its id. Error: fault.BadRequest if a number had another key before.
 func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		added, err = addSuppressions(ctx, tx, list, records)
@@ -52,11 +52,11 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 }
 
 func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
-	// seq is in the order of commits: who has read up to one has read all before it.
+	// seq is in the order of commits: a reader up to one seq has read all earlier entries.
 	if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
 		return added, err
 	}
-	in := map[uuid.UUID]uuid.UUID{} // the one of the list that has the digest
+	in := map[uuid.UUID]uuid.UUID{} // the entry of the list with the digest
 	for _, e := range list {
 		if err := knowKey(ctx, tx, e); err != nil {
 			return added, err
@@ -122,7 +122,7 @@ const noteSuppressed = `
 	ON CONFLICT (dataset, record_id) DO UPDATE
 	SET suppressions = ARRAY(SELECT unnest(r.suppressions) UNION SELECT unnest(excluded.suppressions))`
 
-// knowKey keeps which key has the number that a suppression names.
+// knowKey stores which key has the number in a suppression.
 func knowKey(ctx context.Context, tx pgx.Tx, e erasure.Suppression) error {
 	if e.KeyCheck == (erasure.Digest{}) {
 		return nil
@@ -139,8 +139,8 @@ func knowKey(ctx context.Context, tx pgx.Tx, e erasure.Suppression) error {
 	return err
 }
 
-// RemoveSuppression allows loading again. What was not erased yet because of it stays. Error:
-// fault.NotFound.
+// RemoveSuppression allows loading the record. Data not erased yet because of it remains.
+// Error: fault.NotFound.
 func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `
@@ -172,20 +172,19 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// PersonExported writes to the installation's log that all that is held about somebody was
-// written, of how many records; not about whom.
+// PersonExported writes to the installation's log that the data about a person was
+// exported, and the number of records; not about whom.
 func (s *System) PersonExported(ctx context.Context, d catalog.Dataset, kind erasure.Kind, records int) error {
 	return toFault(auditInstallation(ctx, s.pool, "person.exported", "person", nil,
 		map[string]any{"dataset": d, "kind": kind, "records": records}))
 }
 
-// SuppressionsExported writes to the installation's log that the list was written.
+// SuppressionsExported writes to the installation's log that the list was exported.
 func (s *System) SuppressionsExported(ctx context.Context, entries int) error {
 	return toFault(auditInstallation(ctx, s.pool, "suppression.exported", "suppression", nil, map[string]any{"entries": entries}))
 }
 
-// dropSuppressed removes from what is being erased what is there because of one suppression
-// only.
+// dropSuppressed removes records that are being erased only because of one suppression.
 func dropSuppressed(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 	if _, err := tx.Exec(ctx, `DELETE FROM suppressed_records WHERE suppressions = ARRAY[$1::uuid]`, id); err != nil {
 		return err
@@ -205,8 +204,8 @@ func (s *System) SuppressedRecords(ctx context.Context) ([]erasure.Record, error
 	}, `SELECT dataset, record_id, related, suppressions FROM suppressed_records ORDER BY dataset, record_id`)
 }
 
-// NoteSuppressedRecord adds a record to those that are being erased, with all that are related to
-// it, unless the suppressions that it is erased because of were removed.
+// NoteSuppressedRecord adds a record to those that are being erased, with its related
+// records, unless the suppressions that are the reason were removed.
 func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) error {
 	related, err := json.Marshal(r.Related)
 	if err != nil {
@@ -226,8 +225,8 @@ func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) err
 	}))
 }
 
-// EndSuppressions says that records are gone from everything, and that all is that was
-// suppressed up to a place in the list.
+// EndSuppressions records that records are erased everywhere, and that everything
+// suppressed up to a position in the list is.
 func (s *System) EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, r := range records {
@@ -240,16 +239,15 @@ func (s *System) EndSuppressions(ctx context.Context, through int64, records []e
 	}))
 }
 
-// SuppressedIn returns up to which place in the list a generation has nothing that is
-// suppressed.
+// SuppressedIn returns the position in the list up to which a generation has no suppressed
+// records.
 func (s *System) SuppressedIn(ctx context.Context, generation string) (through int64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(through), 0) FROM suppressed_generations WHERE generation = $1`, generation).
 		Scan(&through)
 	return through, toFault(err)
 }
 
-// NoteSuppressedIn stores that a generation has nothing of what is suppressed up to a place in
-// the list.
+// NoteSuppressedIn stores that position.
 func (s *System) NoteSuppressedIn(ctx context.Context, generation string, through int64) error {
 	_, err := s.pool.Exec(ctx, `
 		INSERT INTO suppressed_generations AS g (generation, through) VALUES ($1, $2)
@@ -257,15 +255,15 @@ func (s *System) NoteSuppressedIn(ctx context.Context, generation string, throug
 	return toFault(err)
 }
 
-// Unclean reports whether documents of a generation have something of erased records.
+// Unclean reports whether documents of a generation contain values of erased records.
 func (s *System) Unclean(ctx context.Context, generation string) (unclean bool, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT EXISTS (SELECT FROM suppressed_generations WHERE generation = $1 AND unclean)`, generation).
 		Scan(&unclean)
 	return unclean, toFault(err)
 }
 
-// NoteUnclean stores that documents of a generation have something of erased records, and that
-// nothing can be written there.
+// NoteUnclean stores that documents of a generation contain values of erased records, and
+// that nothing can be written there.
 func (s *System) NoteUnclean(ctx context.Context, generation string) error {
 	_, err := s.pool.Exec(ctx, `
 		INSERT INTO suppressed_generations (generation, through, unclean) VALUES ($1, 0, true)
@@ -280,9 +278,9 @@ func (s *System) HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID
 		SELECT DISTINCT record_id FROM held_records WHERE dataset = $1 AND record_id > $2 ORDER BY record_id LIMIT $3`, string(d), after, limit)
 }
 
-// EraseRecord deletes what workspaces have of a record: overlays, memberships in Static Views,
-// merges. The changes of each workspace and its webhooks tell it,
-// without an author. Done again it changes nothing.
+// EraseRecord deletes the data of workspaces on a record: overlays, memberships in Static
+// Views, merges. The changes of each workspace and its webhooks report it, without an
+// author. It is idempotent.
 func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
 		return n, err
@@ -362,8 +360,8 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, i
 	return n, err
 }
 
-// EraseAnswers deletes the kept answers of all workspaces that name one of the records. It reads
-// all of them, which takes its time, and holds nothing that others wait for.
+// EraseAnswers deletes the stored answers of all workspaces that name one of the records.
+// It reads all answers, which takes time, and blocks nothing.
 func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30min'`); err != nil {
@@ -378,7 +376,7 @@ func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, er
 	return n, toFault(err)
 }
 
-// eraseGlobal deletes what records became that became the record, or what it became.
+// eraseGlobal deletes merges from and to the record.
 func (s *System) eraseGlobal(ctx context.Context, d catalog.Dataset, id uuid.UUID) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, sql := range []string{

@@ -196,7 +196,8 @@ func (s *Store) UpdateView(
 		if err != nil {
 			return err
 		}
-		// A name that stays may be equal to another's: folding once took them for two.
+		// An unchanged name may equal another's, because an earlier folding distinguished
+		// them.
 		if v.FoldedName() != stored.FoldedName() {
 			if err := refuseEqualName(ctx, tx, in, v); err != nil {
 				return err
@@ -244,10 +245,10 @@ func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id views.ID) er
 	})
 }
 
-// bumpMembers makes all records of a View pending, but not as a change of the
-// workspace. It marks contacts: until their documents are written again, they name
-// the deleted View, and searches must not find a contact that only this View made
-// visible (docs/decisions/013-view-locks.md).
+// bumpMembers makes all records of a View pending, but not as a change of the workspace. It
+// marks contacts: until their documents are rewritten, they name the deleted View, and
+// searches must not find a contact that only this View made visible
+// (docs/decisions/013-view-locks.md).
 func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id views.ID) error {
 	_, err := tx.Exec(ctx, `
 		WITH locked AS MATERIALIZED (

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	// dispatchRows is how many changes of records are looked at in one transaction, and
-	// dispatchJobs how many deliveries it makes, but for those of one change.
+	// dispatchRows is how many changes of records one transaction reads, and dispatchJobs
+	// how many deliveries it makes at most, not counting those of one change.
 	dispatchRows, dispatchJobs = 500, 10_000
 )
 
-// inDispatch runs fn in a transaction that has locked the position of a source. If
-// another server has it, fn does not run. A source that is new begins at its end, which
-// fn learns it from begun.
+// inDispatch runs fn in a transaction that has locked the position of a source. If another
+// server has it, fn does not run. A new source begins at its end, which begun reports to
+// fn.
 func (s *System) inDispatch(ctx context.Context, source string, fn func(tx pgx.Tx, p dispatchPosition) error) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `INSERT INTO webhook_positions (source) VALUES ($1) ON CONFLICT DO NOTHING`, source)
@@ -44,7 +44,7 @@ func (s *System) inDispatch(ctx context.Context, source string, fn func(tx pgx.T
 	}))
 }
 
-// dispatchPosition is how far a source is dispatched.
+// dispatchPosition is the position up to which a source is dispatched.
 type dispatchPosition struct {
 	begun      bool
 	seq        int64
@@ -92,7 +92,7 @@ type recordData struct {
 	WorkspaceID workspace.ID    `json:"workspace_id"`
 	Dataset     catalog.Dataset `json:"dataset"`
 	ID          uuid.UUID       `json:"id"`
-	// Changed are the names of the fields with other values; all, if null.
+	// Changed are the names of the changed fields; null means all.
 	Changed *[]string  `json:"changed,omitempty"`
 	Into    *uuid.UUID `json:"into,omitempty"`
 }
@@ -107,8 +107,8 @@ type matchedChange struct {
 	in, webhook uuid.UUID
 }
 
-// dispatchChanges makes the deliveries of changes after a place, and returns the place
-// of the last one that it looked at.
+// dispatchChanges makes the deliveries of changes after a position, and returns the
+// position of the last change it read.
 func dispatchChanges(
 	ctx context.Context,
 	tx pgx.Tx,
@@ -135,7 +135,7 @@ func dispatchChanges(
 		return 0, err
 	}
 	if len(matched) > dispatchJobs {
-		// Only changes of which there are all deliveries; of the first in any case.
+		// Only changes whose deliveries are all included; the first one in any case.
 		last := matched[dispatchJobs].seq
 		if first := matched[0].seq; first == last {
 			to = first
@@ -156,7 +156,7 @@ func dispatchChanges(
 		if m.op == "upsert" {
 			data.Changed = &m.changed
 		}
-		// The number alone comes again for another change after a restore.
+		// The number alone can recur for another change after a restore.
 		j, err := webhooks.NewDelivery(workspace.ID(m.in), webhooks.ID(m.webhook), recordEvents[m.op],
 			fmt.Sprintf("%s %d %s %s", d, m.seq, m.op, m.record), string(d)+":"+m.record.String(), data, now)
 		if err != nil {
@@ -168,9 +168,9 @@ func dispatchChanges(
 	return to, err
 }
 
-// matchChanges returns the changes of a span and the webhooks that get them, in
-// the order of the feed. A merge goes to who has either record: what a workspace has
-// of the one that is gone moves to the other before or after.
+// matchChanges returns the changes of a span and the webhooks that get them, in the order
+// of the feed. A merge goes to workspaces with either record: what a workspace holds of the
+// merged one moves to the other before or after.
 func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to int64, limit int) ([]matchedChange, error) {
 	rows, err := tx.Query(ctx, `
 		WITH page AS (
@@ -196,15 +196,15 @@ func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to i
 	})
 }
 
-// DispatchSwitch makes a delivery for each webhook that wants to know when searches use
-// another generation of the global records, of a load or a rollback.
+// DispatchSwitch makes a delivery for each webhook that chose the event when searches use
+// another generation of the global records, after a load or a rollback.
 func (s *System) DispatchSwitch(ctx context.Context, now time.Time) (out webhooks.Dispatched, err error) {
 	err = s.inDispatch(ctx, "load", func(tx pgx.Tx, p dispatchPosition) error {
 		var generation string
 		if err := tx.QueryRow(ctx, `SELECT generation FROM data_feed`).Scan(&generation); err != nil || generation == p.generation {
 			return err
 		}
-		if p.generation != "" { // else this is where it begins
+		if p.generation != "" { // otherwise it begins here
 			if err := addSwitch(ctx, tx, p, generation, now, &out); err != nil {
 				return err
 			}
@@ -269,8 +269,8 @@ func nullableWorkspace(in workspace.ID) *uuid.UUID {
 	return &u
 }
 
-// SignalWebhooks returns the enabled webhooks that get arrived signals and did
-// not get those up to an arrival.
+// SignalWebhooks returns the enabled webhooks for arrived signals that have not got those
+// up to an arrival.
 func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w webhooks.SignalWebhook, err error) {
 		err = row.Scan((*uuid.UUID)(&w.Workspace), (*uuid.UUID)(&w.ID), &w.After)
@@ -280,8 +280,8 @@ func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webho
 		ORDER BY workspace_id, id`, through)
 }
 
-// AddSignals makes deliveries of signals that arrived after w.After and up to an
-// arrival, some in each. It makes none if another server did since w was read.
+// AddSignals makes deliveries of signals that arrived after w.After and up to an arrival,
+// several signals in each. It makes none if another server did since w was read.
 func (s *System) AddSignals(
 	ctx context.Context,
 	w webhooks.SignalWebhook,
@@ -322,8 +322,8 @@ func (s *System) AddSignals(
 	return out, err
 }
 
-// NoticeCredits makes deliveries for the webhooks of a workspace that used so many
-// percent of its credits, once in a window.
+// NoticeCredits makes deliveries for the webhooks of a workspace that used the given
+// percentage of its credits, once in a window.
 func (s *System) NoticeCredits(
 	ctx context.Context,
 	in workspace.ID,
@@ -371,7 +371,7 @@ func (s *System) NoticeCredits(
 }
 
 // deliverEvents makes a delivery of each event of a workspace for the webhooks that chose
-// them. The digests that it has leave the database.
+// it. So the digests leave the database.
 func deliverEvents(ctx context.Context, tx pgx.Tx, events []auditlog.Event, now time.Time) error {
 	hooks, err := webhooksFor(ctx, tx, workspace.ID{}, webhooks.AuditEvent)
 	if err != nil || len(hooks) == 0 {

@@ -14,8 +14,7 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// WebhookTarget returns what sending to a webhook needs: fault.NotFound for one that is
-// gone.
+// WebhookTarget returns what sending to a webhook needs: fault.NotFound for a deleted one.
 func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks.ID) (t webhooks.Target, err error) {
 	if err := in.Check(); err != nil {
 		return t, err
@@ -34,8 +33,8 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 }
 
 // WebhookFailing counts a failed attempt, and returns how many have failed and since when.
-// It gets the URL that was tried: another one is judged by its own attempts. Of one
-// that is gone or has another URL it returns none.
+// It takes the URL that was tried: each URL is judged by its own attempts. For a deleted
+// webhook, or one with another URL, it returns none.
 func (s *System) WebhookFailing(
 	ctx context.Context,
 	in workspace.ID,
@@ -55,7 +54,7 @@ func (s *System) WebhookFailing(
 	return f, toFault(err)
 }
 
-// WebhookWorks ends what WebhookFailing began.
+// WebhookWorks resets the count of WebhookFailing.
 func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -66,9 +65,9 @@ func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.
 	return toFault(err)
 }
 
-// DisableWebhook disables a webhook, and adds a job for each owner and admin to be notified, who
-// was not notified webhooks.MaxNotices times in a day.
-// It changes nothing if the webhook is disabled or gone, or has another URL.
+// DisableWebhook disables a webhook, and adds a job to notify each owner and admin who was
+// not notified webhooks.MaxNotices times in a day. It changes nothing if the webhook is
+// disabled or deleted, or has another URL.
 func (s *System) DisableWebhook(
 	ctx context.Context,
 	in workspace.ID,
@@ -115,8 +114,8 @@ func (s *System) DisableWebhook(
 	})
 }
 
-// DisabledLetter returns what a notice needs: fault.NotFound if the webhook is gone or
-// enabled again, or the user no owner or admin.
+// DisabledLetter returns what a notice needs: fault.NotFound if the webhook is deleted or
+// enabled, or the user is not an owner or admin.
 func (s *System) DisabledLetter(ctx context.Context, in workspace.ID, n webhooks.DisabledNotice) (l webhooks.Letter, err error) {
 	if err := in.Check(); err != nil {
 		return l, err
@@ -133,8 +132,8 @@ func (s *System) DisabledLetter(ctx context.Context, in workspace.ID, n webhooks
 	return l, toFault(err)
 }
 
-// ResealWebhooks seals secrets again that another key than the first one sealed, so that
-// old keys can be removed. It returns how many no key opens.
+// ResealWebhooks reseals secrets that another key than the first one sealed, so that old
+// keys can be removed. It returns how many no key opens.
 func (s *System) ResealWebhooks(ctx context.Context, sealer webhooks.Sealer) (lost int, err error) {
 	type sealed struct {
 		in, id      uuid.UUID

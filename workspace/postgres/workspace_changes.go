@@ -16,8 +16,8 @@ import (
 var _ audit.Store = (*Store)(nil)
 
 // visibleChanges selects the changes of a workspace ($1) that readers see: those of
-// transactions before every one that is in progress. What becomes visible later is after them in
-// the order of (xid, seq). A transaction that takes long delays the changes after it.
+// transactions before every transaction in progress. Later visible changes are after them
+// in the order of (xid, seq). A long transaction delays the changes after it.
 const visibleChanges = `FROM workspace_changes WHERE workspace_id = $1 AND xid < pg_snapshot_xmin(pg_current_snapshot())`
 
 const (
@@ -105,9 +105,9 @@ func (s *Store) WorkspaceChanges(
 			rows, err = pgx.CollectRows(found, collectChange)
 			return err
 		})
-	// After the rows were read, so that none of them was forgotten in between. A change of
-	// a transaction that did not begin yet is of another Postgres, from which this one was
-	// restored: its order says nothing.
+	// This reads after the rows, so that none of them was deleted in between. A change of a
+	// transaction that has not begun yet belongs to another Postgres, from which this one
+	// was restored: its order means nothing.
 	batch.Queue(`
 		SELECT CASE WHEN $2::xid8 = '0' AND $3 = 0 THEN EXISTS (SELECT FROM workspace_changes WHERE workspace_id = $1 AND xid = '0')
 		            ELSE EXISTS (SELECT FROM workspace_changes WHERE workspace_id = $1 AND xid = $2 AND seq = $3 AND at = $4) END
@@ -128,7 +128,7 @@ func (s *Store) WorkspaceChanges(
 	return page, true, err
 }
 
-// latest has each subject of the rows once, in its latest state, with the fields of all
+// latest has each subject of the rows once, with its latest change and the fields of all
 // its changes.
 func latest(rows []changeRow) []audit.Change {
 	list := make([]audit.Change, 0, len(rows))
@@ -147,7 +147,7 @@ func latest(rows []changeRow) []audit.Change {
 	return list
 }
 
-// setLatest replaces the changes of a page whose subjects are gone since, or there again.
+// setLatest replaces the changes of a page whose subjects were deleted or re-added since.
 func (s *Store) setLatest(ctx context.Context, in workspace.ID, page audit.Page) error {
 	ids := make([]uuid.UUID, len(page.Changes))
 	places := make(map[audit.Subject]int, len(page.Changes))
@@ -230,8 +230,8 @@ func (s *System) KeptChanges(
 	return changesOf(rows), after, err
 }
 
-// ChangesKeptSince returns the time from which on all changes of a workspace are kept; zero
-// if all of them are.
+// ChangesKeptSince returns the time from which on all changes of a workspace are stored;
+// zero if all of them are.
 func (s *System) ChangesKeptSince(ctx context.Context, in workspace.ID) (at time.Time, err error) {
 	if err := in.Check(); err != nil {
 		return at, err
@@ -248,8 +248,8 @@ func (s *System) ChangesKeptSince(ctx context.Context, in workspace.ID) (at time
 // changesAtOnce is how many changes of workspaces a statement deletes or moves.
 const changesAtOnce = 10_000
 
-// ForgetWorkspaceChanges deletes the changes that are older than age, but the latest of
-// them in each workspace: its position is known as long as all that follows is kept.
+// ForgetWorkspaceChanges deletes the changes that are older than age, except the latest in
+// each workspace: its position remains valid as long as all later changes are stored.
 func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) error {
 	return s.inEach(
 		ctx,
@@ -269,9 +269,9 @@ func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) 
 	)
 }
 
-// SettleWorkspaceChanges puts the changes that another Postgres wrote, from whose dump
-// this one was restored, before all others. Positions from before are then unknown. It
-// moves those of transactions that did not begin yet last: they show that it is not done.
+// SettleWorkspaceChanges puts the changes of another Postgres, from whose dump this one was
+// restored, before all others. Earlier positions are then invalid. It moves those of
+// transactions that have not begun yet last: they show that it is not finished.
 func (s *System) SettleWorkspaceChanges(ctx context.Context) error {
 	var last int64
 	if err := s.pool.QueryRow(ctx, `SELECT last_value FROM workspace_changes_seq`).Scan(&last); err != nil {

@@ -18,16 +18,16 @@ import (
 
 // The deletion of a workspace with everything in it (docs/privacy.md, "A workspace").
 
-// Deletion is how far the deletion of a workspace is.
+// Deletion is the progress of the deletion of a workspace.
 type Deletion struct {
 	// Begun is zero if it has not begun, Ended if it has not ended.
 	Begun, Ended time.Time
-	// Users were members here, or known by its provider, and members nowhere else; none once it
-	// has ended.
+	// Users were members here, or known by its provider, and members nowhere else; none
+	// once it has ended.
 	Users []workspace.UserID
 }
 
-// DeletionOf returns how far the deletion of a workspace is.
+// DeletionOf returns the progress of the deletion of a workspace.
 func (s *System) DeletionOf(ctx context.Context, in workspace.ID) (d Deletion, err error) {
 	var users []uuid.UUID
 	var ended *time.Time
@@ -44,23 +44,23 @@ func (s *System) DeletionOf(ctx context.Context, in workspace.ID) (d Deletion, e
 	return d, toFault(err)
 }
 
-// Rows is how many rows of a table are of a workspace.
+// Rows is the number of rows of a table that belong to a workspace.
 type Rows struct {
 	Table string
 	Rows  int64
 }
 
-// peopleOf are the users whom a workspace $1 knows: its members, and those of before whom its
+// peopleOf are the users whom a workspace $1 knows: its members, and former ones whom its
 // provider names.
 const peopleOf = `SELECT user_id FROM members WHERE workspace_id = $1 UNION SELECT user_id FROM identities WHERE workspace_id = $1
 	UNION SELECT user_id FROM scim_users WHERE workspace_id = $1 AND user_id IS NOT NULL`
 
-// hereOnly are those of them who are members of no other.
+// hereOnly are those of them who are members of no other workspace.
 const hereOnly = `SELECT p.user_id FROM (` + peopleOf + `) p
 	WHERE NOT EXISTS (SELECT FROM members o WHERE o.user_id = p.user_id AND o.workspace_id <> $1)`
 
-// ofWorkspace are the tables with rows of a workspace, and the condition on a row t: its own
-// rows, and those of others that say something of it.
+// ofWorkspace are the tables with rows of a workspace, and the condition on a row t: its
+// own rows, and those of others that refer to it.
 func (s *System) ofWorkspace(ctx context.Context) (tables []string, condition map[string]string, err error) {
 	tables, err = collect(ctx, s, pgx.RowTo[string], `
 		SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -100,7 +100,7 @@ func (s *System) WorkspaceRows(ctx context.Context, in workspace.ID) (all []Rows
 }
 
 // exportedBytes are the columns of bytes that are exported. Others are secrets, digests of
-// secrets, or what only the service reads.
+// secrets, or internal data.
 var exportedBytes = []string{
 	"audit_chains.digest", "audit_chains.kept_digest", "audit_chains.signature", "audit_events.digest", "audit_events.previous",
 	"audit_values.digest", "audit_values.salt",
@@ -118,8 +118,8 @@ func withheldBytes(ctx context.Context, tx pgx.Tx, table string) ([]string, erro
 	return pgx.AppendRows([]string{}, rows, pgx.RowTo[string])
 }
 
-// ExportWorkspace calls write for each row of a workspace, as a JSON object without secrets, as
-// of one moment.
+// ExportWorkspace calls write for each row of a workspace, as a JSON object without
+// secrets, from one snapshot.
 func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write func(table string, row []byte) error) error {
 	tables, condition, err := s.ofWorkspace(ctx)
 	if err != nil {
@@ -145,10 +145,10 @@ func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write fun
 	}))
 }
 
-// DeleteWorkspace deletes the rows of a workspace, its own row last, and those of its members
-// that nothing refers to anymore. Killed half-way, it is called again. Its audit log stays:
-// ForgetChain deletes that. A document of held records may be written until it returns. Error:
-// fault.BadRequest if the workspace does not have the plan free.
+// DeleteWorkspace deletes the rows of a workspace, its own row last, and its members
+// without other references. After an interruption it is called again. Its audit log
+// remains: ForgetChain deletes that. A document of held records may be written until it
+// returns. Error: fault.BadRequest if the workspace does not have the plan free.
 func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err := s.beginDeletion(ctx, in); err != nil {
 		return err
 	}
-	// A key of an operator that acts elsewhere too loses this grant only.
+	// A key of an operator that also acts elsewhere only loses this grant.
 	if _, err := s.pool.Exec(ctx, `
 		DELETE FROM api_keys k USING api_key_workspaces g WHERE g.key_id = k.id AND g.workspace_id = $1
 			AND NOT EXISTS (SELECT FROM api_key_workspaces o WHERE o.key_id = k.id AND o.workspace_id <> $1)`, arg(in)); err != nil {
@@ -166,12 +166,12 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err != nil {
 		return err
 	}
-	// First what sends something, so that nobody is told what goes.
+	// First the tables that cause messages, so that nobody is notified of the deletion.
 	for _, table := range append([]string{"webhooks", "signal_subscriptions", "view_alerts"}, tables...) {
 		switch table {
 		case "workspaces", "users", "audit_chains", "audit_events", "audit_values", "workspace_changes", "projectors",
 			"members", "identities", "scim_users":
-			continue // what the deletion of others writes to, and what is deleted last
+			continue // written by the deletion of others, or deleted last
 		}
 		if err := s.deleteRows(ctx, table, in); err != nil {
 			return err
@@ -185,10 +185,10 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	}
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		for _, sql := range []string{
-			`SELECT FROM workspaces WHERE id = $1 FOR UPDATE`, // nobody joins anymore
+			`SELECT FROM workspaces WHERE id = $1 FOR UPDATE`, // nobody can join any more
 			noteDeletion,
 			`DELETE FROM workspaces WHERE id = $1`,
-			`DELETE FROM workspace_changes WHERE workspace_id = $1`, // triggers told what went with the row
+			`DELETE FROM workspace_changes WHERE workspace_id = $1`, // triggers have recorded the deletion of the row
 		} {
 			if _, err := tx.Exec(ctx, sql, arg(in)); err != nil {
 				return err
@@ -198,13 +198,14 @@ func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	}))
 }
 
-// noteDeletion notes that a deletion has begun, and the users who are to go with the workspace.
+// noteDeletion records that a deletion has begun, and the users to delete with the
+// workspace.
 const noteDeletion = `
 	INSERT INTO deleted_workspaces AS d (id, begun_at, users) SELECT $1, clock_timestamp(), ARRAY(` + hereOnly + `)
 	ON CONFLICT (id) DO UPDATE SET ended_at = NULL, users = ARRAY(SELECT unnest(d.users) UNION SELECT unnest(excluded.users))`
 
-// beginDeletion notes that the deletion has begun. From then on the workspace does not get the
-// plan pro again.
+// beginDeletion records that the deletion has begun. From then on the workspace cannot get
+// the plan pro.
 func (s *System) beginDeletion(ctx context.Context, in workspace.ID) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		plan := workspace.Free
@@ -233,7 +234,7 @@ func notBeingDeleted(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	return err
 }
 
-// rowsAtOnce is how many rows one transaction deletes: others wait for none for long.
+// rowsAtOnce is how many rows one transaction deletes, so that others do not wait long.
 const rowsAtOnce = 5000
 
 func (s *System) deleteRows(ctx context.Context, table string, in workspace.ID) error {
@@ -247,8 +248,8 @@ func (s *System) deleteRows(ctx context.Context, table string, in workspace.ID) 
 	}
 }
 
-// waitForProjector waits until no server writes documents of the workspace, which has no held
-// records anymore: it ends with what it had read.
+// waitForProjector waits until no server writes documents of the workspace, which has no
+// held records any more: a projection ends with the records it has read.
 func (s *System) waitForProjector(ctx context.Context, in workspace.ID) error {
 	for {
 		var busy bool
@@ -263,8 +264,8 @@ func (s *System) waitForProjector(ctx context.Context, in workspace.ID) error {
 	}
 }
 
-// deleteUsers deletes those who were members of the workspace alone, unless a row refers to them:
-// what they made in a workspace that they had left stays theirs.
+// deleteUsers deletes users who were members of only this workspace, unless a row refers to
+// them: what they made in a workspace that they have left remains theirs.
 func deleteUsers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	rows, err := tx.Query(ctx, `
 		SELECT format('NOT EXISTS (SELECT FROM %s r WHERE r.%I = u.id)', c.conrelid::regclass, a.attname)
@@ -285,9 +286,9 @@ func deleteUsers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	return err
 }
 
-// ForgetChain deletes the events of the audit log of a deleted workspace and leaves the end of
-// its chain, which sign signs, also as an event of the installation's log. Error: also if the
-// chain is broken: then its events stay.
+// ForgetChain deletes the events of the audit log of a deleted workspace and leaves the end
+// of its chain, which sign signs, also as an event of the installation's log. It also fails
+// if the chain is broken: then its events remain.
 func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time, sign func(*auditlog.Head, auditlog.Checkpoint)) error {
 	for {
 		n, err := s.SealEvents(ctx, rowsAtOnce, now)
@@ -304,7 +305,7 @@ func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time
 		if n > 0 {
 			continue
 		}
-		// A transaction that began before is in progress.
+		// A transaction that began earlier is in progress.
 		if err := timer.Sleep(ctx, 200*time.Millisecond); err != nil {
 			return err
 		}
@@ -333,7 +334,7 @@ func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time
 	return toFault(err)
 }
 
-// ErrBrokenChain is the error of events that do not follow each other as they were chained.
+// ErrBrokenChain is the error of events that do not follow each other as chained.
 var ErrBrokenChain = errors.New("the chain is broken")
 
 // SignEnd signs the end of the chain of a deleted workspace if nobody did.
@@ -361,8 +362,8 @@ func (s *System) EndDeletion(ctx context.Context, in workspace.ID) error {
 	return toFault(err)
 }
 
-// MembersHereOnly returns the members of a workspace, and those of before whom its provider names,
-// who are in no other.
+// MembersHereOnly returns the members of a workspace, and former ones whom its provider
+// names, who are in no other.
 func (s *System) MembersHereOnly(ctx context.Context, in workspace.ID) ([]workspace.UserID, error) {
 	return collect(ctx, s, collectUserID, hereOnly+` ORDER BY 1`, arg(in))
 }
@@ -371,7 +372,7 @@ func collectUserID(row pgx.CollectableRow) (id workspace.UserID, err error) {
 	return id, row.Scan((*uuid.UUID)(&id))
 }
 
-// KnownUsers returns those of some users that there are.
+// KnownUsers returns the users that exist.
 func (s *System) KnownUsers(ctx context.Context, users []workspace.UserID) ([]workspace.UserID, error) {
 	return collect(ctx, s, collectUserID, `SELECT id FROM users WHERE id = ANY ($1) ORDER BY id`, argList(users))
 }

@@ -14,7 +14,7 @@ import (
 var _ people.WorkspaceKeyStore = (*Store)(nil)
 
 // keysHere selects the keys that may act in a workspace ($1), or might before they ended,
-// as it sees them: when it ended them, and when and from where they were used there.
+// from its point of view: when it ended them, and when and from where they were used there.
 var keysHere = `SELECT ` + keyColumns(`coalesce(k.revoked_at, here.revoked_at), here.last_used_at, here.last_network`) + `
 	FROM api_keys k JOIN api_key_workspaces here ON here.key_id = k.id AND here.workspace_id = $1`
 
@@ -26,8 +26,8 @@ func (s *Store) WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.T
 		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, arg(in), ended, limit, offset)
 }
 
-// keysOfKey are the keys of a workspace ($1) since a time ($2) that go back to the same first
-// key as a key ($3) does, which no key made.
+// keysOfKey are the keys of a workspace ($1) since a time ($2) with the same ancestor, a
+// key that no key made, as a key ($3).
 const keysOfKey = `(
 	WITH RECURSIVE up AS (
 		SELECT id, created_by_key FROM api_keys WHERE id = $3
@@ -48,7 +48,8 @@ func (s *Store) AddKey(
 		rows: `api_keys WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 	}
 	since := now.Add(-people.EndedKeysFor)
-	// Keys count apart: a stolen one does not keep people from making any.
+	// Keys made by keys are counted separately: a stolen one does not prevent people from
+	// making any.
 	made := []rowLimit{{
 		name: "keys", items: "API keys in 30 days", advice: "make another later", max: people.MaxMadeKeys,
 		args: []any{since, by.Key.IsZero()}, rows: `api_keys WHERE workspace_id = $1 AND created_at > $2 AND (created_by_key IS NULL) = $3`,
@@ -121,8 +122,8 @@ func (s *Store) ChangeKey(
 	return out, err
 }
 
-// lockKeys locks the policy of the workspace, a maker of keys and a key until the end of the
-// transaction: members before keys, and keys in the order of their ids. k is nil if the
+// lockKeys locks the policy of the workspace, a maker of keys and a key until the end of
+// the transaction: members before keys, and keys in the order of their ids. k is nil if the
 // workspace has no such key.
 func lockKeys(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
@@ -137,7 +138,7 @@ func lockKeys(
 		}
 	}
 	ids := []uuid.UUID{arg(by.Key), arg(id)}
-	// First the locks: what is read then is what holds while they are held.
+	// First the locks: what is read then stays valid while they are held.
 	if _, err := tx.Exec(ctx, `SELECT FROM api_keys WHERE id = ANY ($1) ORDER BY id FOR UPDATE`, ids); err != nil {
 		return maker, nil, err
 	}

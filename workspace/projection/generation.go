@@ -62,10 +62,10 @@ func newGeneration() string {
 	return time.Now().UTC().Format("20060102t150405z") + "-" + hex.EncodeToString(random[:])
 }
 
-// Prepare makes sure that each dataset has a generation to search and to write to.
-// If the serving index is missing, or is another index under the same name, a new
-// generation replaces it and every document is written again. Until a workspace's
-// documents are complete, Settle refuses its searches of held records.
+// Prepare makes sure that each dataset has a generation to search and to write to. If the
+// serving index is missing, or is another index under the same name, a new generation
+// replaces it and every document is rewritten. Until a workspace's documents are complete,
+// Settle refuses its searches of held records.
 func (p *Projector) Prepare(ctx context.Context) error {
 	p.start()
 	bounded, cancel := context.WithTimeout(ctx, readTimeout)
@@ -93,7 +93,7 @@ func (p *Projector) prepare(ctx context.Context, d catalog.Dataset) error {
 	if err != nil {
 		return err
 	}
-	// Finish or drop what an interrupted rebuild left.
+	// Finish or drop the remains of an interrupted rebuild.
 	for _, g := range s.generations(d) {
 		switch {
 		case g.Serving:
@@ -241,8 +241,8 @@ func (p *Projector) rebuild(ctx context.Context, d catalog.Dataset, progress fun
 		return err
 	}
 	for {
-		// A workspace that cannot be projected delays the end but no other workspace. A
-		// backend that is away delays it too, until the lease ends. A lost index ends the
+		// A workspace that cannot be projected delays the end but no other workspace. An
+		// unavailable backend delays it too, until the lease ends. A lost index ends the
 		// rebuild; Prepare replaces it.
 		swept := p.SweepOnce(ctx)
 		s, err := p.readState(ctx)

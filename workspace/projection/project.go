@@ -64,7 +64,7 @@ func (p *Projector) project(ctx context.Context, w *projecting, records []held.R
 	return nil
 }
 
-// drafts makes the documents of records from what the global dataset has now.
+// drafts makes the documents of records from the present global dataset.
 func (p *Projector) drafts(ctx context.Context, in workspace.ID, d catalog.Dataset, records []held.Record) ([]*draft, error) {
 	var ids, accounts []string
 	for _, r := range records {
@@ -138,8 +138,8 @@ func (p *Projector) firms(ctx context.Context, d catalog.Dataset, public map[str
 	})
 }
 
-// newDraft decides what a record's document is. public is nil if the global dataset
-// does not have the record, or nothing holds it.
+// newDraft decides the document of a record. public is nil if the global dataset does not
+// have the record, or nothing holds it.
 func newDraft(
 	in workspace.ID,
 	r held.Record,
@@ -306,7 +306,7 @@ func (p *Projector) writeGeneration(
 					"projection",
 				)
 			}
-			// Elasticsearch would refuse it again, so no search waits for it.
+			// Elasticsearch would refuse a retry too, so no search waits for it.
 			p.Log.Error("elasticsearch refuses a held document; it stays as it was", "workspace", in.String(),
 				"dataset", g.Dataset, "record", draft.record.Record.String(), "type", refusal.Type, "reason", refusal.Reason)
 			draft.projected.Digest, draft.projected.Refusal = nil, refusal.Type+": "+refusal.Reason

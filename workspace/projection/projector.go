@@ -76,7 +76,7 @@ type Projector struct {
 	name        string
 	projections coalescer[workspace.ID]
 	refreshes   coalescer[string]
-	releasing   sync.Mutex // held where releases may grow
+	releasing   sync.Mutex // held while releases may be added
 	releases    sync.WaitGroup
 	refreshed   refreshTracker
 	failing     backoff
@@ -119,7 +119,7 @@ func (p *Projector) start() {
 // projects what is still pending.
 func (p *Projector) Close() {
 	p.start()
-	p.releasing.Lock() // whoever takes it later sees that p.ctx has ended
+	p.releasing.Lock() // a later caller sees that p.ctx has ended
 	p.cancel()
 	p.releasing.Unlock()
 	p.projections.wait()
@@ -177,11 +177,11 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d catalog.Datas
 		return f, errIfFilling(f)
 	}
 	defer p.Waited(ctx, time.Now())
-	// The projection in progress may include all writes; the next one does. After it
-	// read the generation again: if a rebuild ended meanwhile, the projection wrote only
-	// to the new one.
+	// The projection in progress may include all writes; the next one does. After it read
+	// the generation again: if a rebuild ended meanwhile, the projection wrote only to the
+	// new one.
 	if c := p.projections.current(in); c != nil && f.Pending {
-		_ = c.wait(ctx) // what failed is pending
+		_ = c.wait(ctx) // failed writes stay pending
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {
 			return f, err
 		}
@@ -322,9 +322,9 @@ const (
 	releasePollInterval = 100 * time.Millisecond
 )
 
-// release releases the lease of a projection that has ended. If that fails it goes on in
-// the background until the lease ends by itself: after an outage of Postgres, searches
-// would wait for a lease that nobody uses.
+// release releases the lease of a projection that has ended. If that fails it continues in
+// the background until the lease expires: after an outage of Postgres, searches would wait
+// for an unused lease.
 func (p *Projector) release(ctx context.Context, w *projecting) {
 	attempt := func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, releaseTimeout)

@@ -21,7 +21,7 @@ type refreshKey struct {
 	in    workspace.ID
 }
 
-// maxTrackedRefreshes limits the entries. A forgotten one costs one more refresh.
+// maxTrackedRefreshes limits the entries. A dropped one costs one more refresh.
 const maxTrackedRefreshes = 50_000
 
 // visible reports whether a search of the index sees the last projection.

@@ -40,7 +40,7 @@ const (
 	readTimeout        = 10 * time.Second
 )
 
-// StubAge is how long a stub is kept: longer than any write can be late.
+// StubAge is how long a stub remains: longer than any write can be late.
 const StubAge = time.Hour
 
 // Sweep runs until ctx ends. It projects records that a crash, an outage or a change
@@ -188,9 +188,9 @@ func (p *Projector) deleteStubs(ctx context.Context, in workspace.ID, stubs []he
 			}
 			id := documentID(in, s.Record)
 			if batch.Len() == 0 {
-				// Write the existing stub again. A bulk request of only deletions with
-				// external versions ignores require_alias: where the alias is missing, it
-				// creates an index of that name.
+				// Rewrite the existing stub. A bulk request of only deletions with external
+				// versions ignores require_alias: if the alias is missing, it creates an
+				// index of that name.
 				batch.IndexAt(id, in.String(), s.Version, document.WithVersion(document.Stub(s.Record.String()), s.Version))
 			}
 			batch.DeleteAt(id, in.String(), s.Version)

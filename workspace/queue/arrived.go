@@ -10,20 +10,20 @@ import (
 	"atlas/workspace"
 )
 
-// Arrivals say which signals Arrived reads: those of the types that arrived later than
+// Arrivals say which signals Arrived reads: signals of the types that arrived later than
 // After, and not later than UpTo.
 type Arrivals struct {
 	Types       []string
 	After, UpTo time.Time
-	// Cursor is that of the page before, "" for the first one.
+	// Cursor is that of the previous page, "" for the first one.
 	Cursor string
 	// Limit is at most query.MaxLimit.
 	Limit int
 }
 
 // ArrivedThrough returns an arrival up to which searches see every signal: what becomes
-// visible later arrived later. So a reader that reads up to it, and then from it on,
-// misses no signal. While nothing is loaded it does not move.
+// visible later arrived later. So a reader that reads up to it, and then from it on, misses
+// no signal. While nothing is loaded it does not move.
 func (u *Queue) ArrivedThrough(ctx context.Context) (time.Time, error) {
 	return u.Store.ArrivedThrough(ctx)
 }

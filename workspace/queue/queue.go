@@ -22,15 +22,15 @@ import (
 
 // Limits of a queue.
 const (
-	// MaxDismissed is how many signals of its queue a workspace can dismiss. Each is in
-	// every search of the queue.
+	// MaxDismissed is how many signals of its queue a workspace can dismiss. Every search
+	// of the queue contains their ids.
 	MaxDismissed = 10_000
-	// MaxBook is how many accounts and projects of a book a search with InBook takes: as
+	// MaxBook is how many accounts and projects of a book a search with InBook can take: as
 	// many values as Elasticsearch takes in a condition.
 	MaxBook = 65_536
 )
 
-// State is what a queue consists of.
+// State is what determines the content of a queue.
 type State struct {
 	// After has the subscribed types, with the arrival after which signals are in the
 	// queue.
@@ -45,13 +45,13 @@ type Dismissal struct {
 	Type   string
 }
 
-// Store keeps what the queue consists of.
+// Store stores the state of queues.
 type Store interface {
 	QueueState(ctx context.Context, in workspace.ID) (State, error)
 	// Dismiss stores dismissals and returns the signals for which there is no room: at most
 	// MaxDismissed are stored.
 	Dismiss(ctx context.Context, in workspace.ID, all []Dismissal, at time.Time) (refused []uuid.UUID, err error)
-	// Restore deletes dismissals. Signals that are not dismissed are fine.
+	// Restore deletes dismissals. Signals that are not dismissed are ignored.
 	Restore(ctx context.Context, in workspace.ID, signals []uuid.UUID) error
 	// BookIDs returns the accounts and projects of the book, at most limit of both.
 	BookIDs(ctx context.Context, in workspace.ID, limit int) (accounts, projects []uuid.UUID, err error)
@@ -123,7 +123,7 @@ func (u *Queue) Search(ctx context.Context, in workspace.ID, r query.QueueReques
 	return page, searches.Wait()
 }
 
-// where are the conditions that the queue consists of.
+// where are the conditions of the queue.
 func (s State) where(dismissed bool) query.All {
 	types := query.Any{}
 	for _, t := range slices.Sorted(maps.Keys(s.After)) {
@@ -246,7 +246,7 @@ func (u *Queue) typesOf(ctx context.Context, in workspace.ID, state State, signa
 	return types, nil
 }
 
-// Restore takes back dismissals. Signals that are not dismissed are fine.
+// Restore deletes dismissals. Signals that are not dismissed are ignored.
 func (u *Queue) Restore(ctx context.Context, in workspace.ID, signals []uuid.UUID) error {
 	return u.Store.Restore(ctx, in, signals)
 }

@@ -27,12 +27,12 @@ import (
 // pages are public records. *search.Engine implements it.
 type Searcher interface {
 	Search(ctx context.Context, q query.Query) (query.Page, error)
-	// SearchMerged finds what either of two searches finds. countOnly finds what
-	// only the second one finds, and is counted.
+	// SearchMerged finds the records of either of two searches. countOnly finds the records
+	// that only the second one finds, and is counted.
 	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error)
 }
 
-// Matcher finds out of some global records those that each of several searches finds.
+// Matcher finds, among some global records, those that match each of several searches.
 // *search.Engine implements it.
 type Matcher interface {
 	Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error)
@@ -88,8 +88,8 @@ func (r *Records) SearchView(ctx context.Context, v views.View, request query.Qu
 }
 
 // MatchingViews returns for each of several Dynamic Views of a dataset which of some global
-// records match it, in the order of their ids. E-mail addresses are not searched. A View whose
-// plan searches records that a workspace holds is an error.
+// records match it, in the order of their ids. E-mail addresses are not searched. A View
+// whose plan searches held records is an error.
 func (r *Records) MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
 	searches := make([]query.Query, len(vs))
 	for i, v := range vs {

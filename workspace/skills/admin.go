@@ -26,8 +26,7 @@ type Admin struct {
 	now   func() time.Time
 }
 
-// NewAdmin returns a Admin on a store; now is the clock, time.Now when
-// nil.
+// NewAdmin returns an Admin on a store; now is the clock, time.Now when nil.
 func NewAdmin(store AdminStore, now func() time.Time) *Admin {
 	return &Admin{store: store, now: workspace.Clock(now)}
 }

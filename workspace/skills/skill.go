@@ -1,5 +1,5 @@
-// Package skills has the types and rules of Skills, texts that workspaces and their
-// users keep for agents (docs/api.md, "Skills").
+// Package skills has the types and rules of Skills, texts that workspaces and their users
+// store for agents (docs/api.md, "Skills").
 package skills
 
 import (
@@ -135,7 +135,7 @@ type Filter struct {
 	Limit, Offset int
 }
 
-// Store keeps Skills.
+// Store stores Skills.
 type Store interface {
 	// Skills lists what the filter selects by name, without content.
 	Skills(ctx context.Context, in workspace.ID, f Filter) ([]Skill, error)

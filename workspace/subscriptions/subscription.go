@@ -41,16 +41,17 @@ func Channels() []Channel { return []Channel{InApp, Email} }
 // Frequencies returns every Frequency.
 func Frequencies() []Frequency { return []Frequency{Instant, Daily, Weekly} }
 
-// Subscription says that a workspace tracks one type of signal, and how its
+// Subscription means that a workspace tracks one type of signal; it also says how its
 // alerts are delivered.
 type Subscription struct {
 	ID         ID
 	SignalType string
-	// Channels are 1..2 different channels.
+	// Channels are 1..2 distinct channels.
 	Channels  []Channel
 	Frequency Frequency
-	// QueueStartedAt is when it began. The queue has the signals that searches saw
-	// later (docs/decisions/027). It never changes. A subscription that is deleted and made again has a new one.
+	// QueueStartedAt is when it began. The queue has the signals that became visible later
+	// (docs/decisions/027). It never changes. A subscription that is deleted and re-created
+	// has a new one.
 	QueueStartedAt       time.Time
 	CreatedAt, UpdatedAt time.Time
 }
@@ -100,7 +101,7 @@ func (c Change) validate() error {
 	return workspace.ValidationError(issues)
 }
 
-// Store keeps the signal subscriptions of workspaces.
+// Store stores the signal subscriptions of workspaces.
 type Store interface {
 	// Subscriptions lists a page by signal type.
 	Subscriptions(ctx context.Context, in workspace.ID, limit, offset int) ([]Subscription, error)

@@ -67,7 +67,7 @@ func ParseChange(body input.Value) (Change, error) {
 	return c, issues.Err()
 }
 
-// outsideChange is about a member that a change of a View does not have.
+// outsideChange is the hint about an unknown member of a change of a View.
 func outsideChange(m input.Member) string {
 	switch m.Name {
 	case "record_ids", "records", "ids":
@@ -80,9 +80,9 @@ func outsideChange(m input.Member) string {
 	return ""
 }
 
-// reportDefinition adds what is wrong with the definition to other issues, so that one
-// answer has all. If the dataset is not valid, the nearest is meant; if none is near,
-// only what is the same for all datasets is wrong.
+// reportDefinition adds the problems of the definition to other issues, so that one answer
+// has all. If the dataset is not valid, it takes the nearest one; if none is near, it only
+// reports problems common to all datasets.
 func (c Change) reportDefinition(issues *input.Issues, body input.Value) {
 	g, t := grammarReader{dataset: c.Dataset}, c.Type
 	if g.dataset == "" {

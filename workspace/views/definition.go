@@ -18,13 +18,13 @@ const (
 	MaxDigits = 15
 )
 
-// ConditionShape is how the value of a definition's field is written (docs/api.md,
-// "View definitions").
+// ConditionShape is the form of the value of a definition's field (docs/api.md, "View
+// definitions").
 type ConditionShape uint8
 
 // The shapes.
 const (
-	// OneOf is an array of different texts, any of which may match.
+	// OneOf is an array of distinct texts, any of which may match.
 	OneOf ConditionShape = iota
 	// OneID is an array of exactly one UUID.
 	OneID
@@ -60,11 +60,11 @@ type DefinitionKey struct {
 // Condition is one entry of `fields`.
 type Condition struct {
 	DefinitionKey
-	// Values are the values of OneOf, OneID and Known: 1..MaxDefinitionValues, trimmed,
-	// ids in lower case.
+	// Values are the values of OneOf, OneID and Known: 1..MaxDefinitionValues, trimmed, ids
+	// in lower case.
 	Values []string
-	// From and To are the ends of a range in their original form, "" if open. At least
-	// one is set, and From is not above To.
+	// From and To are the ends of a range in their original form, "" if open. At least one
+	// is set, and From is not above To.
 	From, To string
 }
 
@@ -101,8 +101,8 @@ func DefinitionKeys(d catalog.Dataset) []DefinitionKey {
 	return keys
 }
 
-// grammar is version 1. It does not follow the keys of the catalog: stored definitions
-// must keep their meaning when the catalog changes.
+// grammar is version 1. It does not follow the keys of the catalog: stored definitions must
+// not change their meaning when the catalog changes.
 var grammar = map[catalog.Dataset][]DefinitionKey{
 	catalog.Accounts: {
 		about("account_type", "account_types", OneOf),

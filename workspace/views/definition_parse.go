@@ -14,9 +14,9 @@ import (
 )
 
 // ParseDefinition reads the definition of a View of this dataset and type from client
-// input. Its error is fault.InvalidViewDefinition, with the problems and their places
-// in the message. It accepts a definition completely or not at all. v must be present:
-// the caller handles an absent definition.
+// input. Its error is fault.InvalidViewDefinition, with the problems and their positions in
+// the message. It accepts a definition completely or not at all. v must be present: the
+// caller handles an absent definition.
 func ParseDefinition(v input.Value, d catalog.Dataset, t Type) (Definition, error) {
 	g := grammarReader{dataset: d}
 	definition := g.definition(v, t)

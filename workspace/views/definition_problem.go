@@ -8,11 +8,11 @@ import (
 	"atlas/internal/input"
 )
 
-// problem is what is wrong at a place below the definition, with points between the names;
-// at whole it is the definition itself.
+// problem is a problem at a path below the definition, with points between the names; at
+// whole it is the definition itself.
 type problem struct{ at, text string }
 
-// whole is the place of the definition itself.
+// whole is the path of the definition itself.
 const whole = ""
 
 func (p problem) String() string {
@@ -22,7 +22,7 @@ func (p problem) String() string {
 	return p.at + ": " + p.text
 }
 
-// path is the place in the body of a request.
+// path is the path in the body of a request.
 func (p problem) path() []string {
 	path := []string{"definition"}
 	if p.at == whole {
@@ -35,7 +35,7 @@ func (g *grammarReader) fail(at, format string, args ...any) {
 	g.problems = append(g.problems, problem{at, fmt.Sprintf(format, args...)})
 }
 
-// mustBe reports a value that is another than want, or none.
+// mustBe reports a value that is not what want says, or missing.
 func (g *grammarReader) mustBe(at, want string, v input.Value) {
 	if v.Kind == input.Absent {
 		g.fail(at, "required: %s", want)
@@ -44,7 +44,8 @@ func (g *grammarReader) mustBe(at, want string, v input.Value) {
 	g.fail(at, "must be %s, not %s", want, written(v))
 }
 
-// adviseNull ends the problems since before, of a null of what can be left out.
+// adviseNull adds advice to the problems since before, if they are about a null for an
+// optional member.
 func (g *grammarReader) adviseNull(before int, v input.Value) {
 	if v.Kind != input.Null {
 		return
@@ -68,8 +69,8 @@ func (g *grammarReader) text() string {
 	return strings.Join(all, "; ")
 }
 
-// accepts reports whether the grammar takes a value of a key. What a message proposes, it
-// takes.
+// accepts reports whether the grammar accepts a value of a key. Messages only propose
+// accepted values.
 func (g *grammarReader) accepts(k DefinitionKey, v input.Value) bool {
 	alone := grammarReader{dataset: g.dataset}
 	alone.condition(k, v)
@@ -84,8 +85,8 @@ func (g *grammarReader) such(k DefinitionKey, v input.Value) string {
 	return input.Wrapped(", such as ", v, "")
 }
 
-// plainFields is fields of a definition in place of filters of a search; Absent if the
-// grammar has none of them.
+// plainFields converts filters of a search to fields of a definition; Absent if the grammar
+// has none of them.
 func (g *grammarReader) plainFields(filters input.Value) input.Value {
 	var fields input.Value
 	for _, k := range DefinitionKeys(g.dataset) {
@@ -97,8 +98,8 @@ func (g *grammarReader) plainFields(filters input.Value) input.Value {
 	return fields
 }
 
-// listOf is the list of a text, or of the value of a filter of a search; Absent if it is
-// neither.
+// listOf is the list of a text, or of the value of a search filter; Absent for anything
+// else.
 func listOf(v input.Value) input.Value {
 	if v.Kind == input.Object {
 		v = v.Get("value")
@@ -112,7 +113,7 @@ func listOf(v input.Value) input.Value {
 	return input.Value{}
 }
 
-// spanOf is the object with these ends of a pair of values, or an example.
+// spanOf is the object with these ends for a pair of values, or an example.
 func spanOf(v input.Value, ends []string) input.Value {
 	example := map[string]string{"min": "1000", "max": "2000", "after": "2026-01-01", "before": "2026-01-31"}
 	span := input.Value{Kind: input.Object}

@@ -12,8 +12,8 @@ import (
 // FavoriteChange adds a View to a user's Favorites, or moves it.
 type FavoriteChange struct {
 	View ID
-	// Position is the new position, from 0; a position past the end means the end.
-	// nil keeps the position of a Favorite and appends a new one.
+	// Position is the new position, from 0; a position past the end means the end. nil does
+	// not move a Favorite and appends a new one.
 	Position *int
 }
 
@@ -59,8 +59,8 @@ func (s *Favorites) Upsert(ctx context.Context, in workspace.ID, user workspace.
 	return *views[0], nil
 }
 
-// UpsertAll applies changes together; of several changes of one View the last
-// counts. It returns the Views as they are afterwards, nil for an unknown View.
+// UpsertAll applies changes together; of several changes of one View the last wins. It
+// returns the Views as they are afterwards, nil for an unknown View.
 func (s *Favorites) UpsertAll(ctx context.Context, in workspace.ID, user workspace.UserID, changes []FavoriteChange) ([]*View, error) {
 	named := make([]ID, len(changes))
 	for i, c := range changes {
@@ -99,9 +99,9 @@ func (s *Favorites) Delete(ctx context.Context, in workspace.ID, user workspace.
 var errViewNotFound = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
 
 // applyFavoriteChanges returns the order of Favorites after changes that were made
-// together. The last change of each View counts. Views with a position are placed
-// first, lowest position first, ties in the order of the changes. The other Views
-// fill the gaps in their old order, followed by new ones.
+// together. The last change of each View wins. Views with a position are placed first,
+// lowest position first, ties in the order of the changes. The other Views fill the gaps in
+// their old order, followed by new ones.
 func applyFavoriteChanges(order []ID, changes []FavoriteChange) []ID {
 	last := map[ID]int{}
 	for i, c := range changes {

@@ -15,13 +15,13 @@ const (
 	MaxColumns = 100
 	// MaxColumnID is the maximum length of the id of a column of `sorting`, in characters.
 	MaxColumnID = 200
-	// MaxColumnEntry is that of a key of `column_visibility`: a table may keep the order and
-	// the widths of all its columns as one entry.
+	// MaxColumnEntry is that of a key of `column_visibility`: a table may store the order
+	// and the widths of all its columns as one entry.
 	MaxColumnEntry = 2_000
 )
 
-// Presentation is how a web table shows a View. It is kept for the client and
-// means nothing to a search.
+// Presentation is how a web table shows a View. It is stored for the client and means
+// nothing to a search.
 type Presentation struct {
 	Sorting []ColumnSort
 	// ColumnVisibility maps the id of a column to whether it is shown.

@@ -1,6 +1,6 @@
-// Package pgtest gives a test its own migrated database on a real Postgres, that
-// of package backends: a package that uses it has a TestMain which calls
-// backends.Main or backends.Prepare. It is for tests only.
+// Package pgtest gives a test its own migrated database on a real Postgres, that of package
+// backends: a package that uses it has a TestMain which calls backends.Main or
+// backends.Prepare. It is for tests only.
 package pgtest
 
 import (
@@ -30,7 +30,7 @@ type Databases struct {
 	postgres.URLs
 }
 
-// templateLock is the advisory lock under which the template is made.
+// templateLock is the advisory lock for making the template.
 const templateLock = 0x61746c6174706c // "atlatpl"
 
 // New creates a database with the newest schema and drops it when the test ends. It

@@ -150,9 +150,9 @@ func viewDataset(n int) catalog.Dataset {
 	return catalog.Accounts
 }
 
-// loader applies deltas to the global records and switches their generations, one
-// after the other, as the lease of loads enforces. Its process may be killed; then the next
-// one goes on, as an operator who repeats the command.
+// loader applies deltas to the global records and switches their generations, one after the
+// other, as the lease of loads enforces. Its process may be killed; then the next one
+// continues, like an operator who repeats the command.
 func (a *actor) loader(loader *server) {
 	const delta, load = 0, 1
 	jobs := slices.Concat(slices.Repeat([]int{delta}, a.plan.deltas), slices.Repeat([]int{load}, a.plan.switches))

@@ -104,7 +104,7 @@ func newWorld(seed uint64) *world {
 	return w
 }
 
-// maxViolations limits the violations of a run that are kept.
+// maxViolations limits the stored violations of a run.
 const maxViolations = 20
 
 // violation records a violation.
