@@ -28,21 +28,33 @@ type Post interface {
 
 // DisabledHandler runs the jobs that mail of disabled webhooks.
 func DisabledHandler(letters Letters, post Post) jobs.Handler {
+	return noticeHandler(webhooks.DisabledKind, post, func(ctx context.Context, in workspace.ID, n webhooks.DisabledNotice) (letter, error) {
+		l, err := letters.DisabledLetter(ctx, in, n)
+		return letter{l.Email, "A webhook of " + l.WorkspaceName + " was disabled", disabledText(l, n.Why)}, err
+	})
+}
+
+// letter is an e-mail that is written once.
+type letter struct{ to, subject, text string }
+
+// noticeHandler runs jobs that mail a notice of the payload N, unless write returns
+// fault.NotFound: nobody has to know any more.
+func noticeHandler[N any](kind jobs.Kind, post Post, write func(context.Context, workspace.ID, N) (letter, error)) jobs.Handler {
 	return jobs.Handler{
-		Kind: webhooks.DisabledKind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2,
+		Kind: kind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2,
 		Run: func(ctx context.Context, j jobs.Job) jobs.Result {
-			var n webhooks.DisabledNotice
+			var n N
 			if err := json.Unmarshal(j.Payload, &n); err != nil {
 				return jobs.Result{Err: errors.New("the payload is malformed"), Final: true}
 			}
-			l, err := letters.DisabledLetter(ctx, j.Workspace, n)
+			m, err := write(ctx, j.Workspace, n)
 			if fault.CodeOf(err) == fault.NotFound {
-				return jobs.Result{} // nobody has to know anymore
+				return jobs.Result{}
 			}
 			if err != nil {
-				return jobs.Result{Err: errors.New("the webhook could not be read")}
+				return jobs.Result{Err: errors.New("what the notice is about could not be read")}
 			}
-			return posted(post.Send(ctx, j.ID.String(), l.Email, "A webhook of "+l.WorkspaceName+" was disabled", disabledText(l, n.Why)))
+			return posted(post.Send(ctx, j.ID.String(), m.to, m.subject, m.text))
 		},
 	}
 }

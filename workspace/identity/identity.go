@@ -93,6 +93,9 @@ const (
 	LostAfter = 3 * 24 * time.Hour
 	// CheckEvery is how often it is looked for.
 	CheckEvery = 6 * time.Hour
+	// LostChecks is how many look-ups must have found it away besides, ChecksApart how far apart
+	// at least: one that is late, after nobody looked for days, loses no domain.
+	LostChecks, ChecksApart = 3, CheckEvery / 2
 )
 
 // RecordName is the name of the DNS text record, Record what it has.
@@ -192,7 +195,7 @@ type Store interface {
 type Prover interface {
 	// NoteCheck records that the record of a domain was there or not. A domain that was not
 	// proved is proved by a record that is there, and a proved one is lost when its record was
-	// away for LostAfter; one that an operator proved is neither. Errors: fault.NotFound,
+	// away for LostAfter, and LostChecks times; one that an operator proved is neither. Errors: fault.NotFound,
 	// fault.Forbidden if another workspace has proved the domain.
 	NoteCheck(ctx context.Context, in workspace.ID, name string, there bool, at time.Time) (Domain, error)
 	// DueDomains lists domains that were proved by DNS and not checked since a time, those

@@ -21,7 +21,7 @@ import (
 // several users with the address none is claimed. Who is provisioned with the address joins
 // their workspace (joinProvisioned).
 func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error) {
-	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
+	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false, by_provider = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
 		return false, toFault(err)
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -30,7 +30,7 @@ func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email 
 		}
 		// Of two accounts at once the second waits for the row, and then finds it claimed.
 		tag, err := tx.Exec(ctx, `
-			UPDATE users SET id = $1, claimable = false
+			UPDATE users SET id = $1, claimable = false, by_provider = false
 			WHERE email_folded = $2 AND claimable AND lower(email COLLATE "C") = lower($3 COLLATE "C")
 			  AND (SELECT count(*) FROM users WHERE email_folded = $2 AND claimable) = 1
 			  AND NOT EXISTS (SELECT FROM users WHERE id = $1)`, arg(account), workspace.FoldEmail(email), strings.TrimSpace(email))

@@ -91,7 +91,7 @@ func (s *System) insertMember(
 	}
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if byAddress {
-			user, err := lockUserByEmail(ctx, tx, m.Email)
+			user, err := lockUserByEmail(ctx, tx, to, m.Email)
 			switch {
 			case err == nil:
 				m.ID = user.ID
@@ -132,7 +132,13 @@ func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]people.Membe
 	return collect(ctx, s, collectMember, memberQuery, arg(of))
 }
 
-const usersByEmail = `SELECT id, email, name FROM users WHERE email_folded = $1 ORDER BY id`
+const (
+	usersByEmail = `SELECT id, email, name FROM users WHERE email_folded = $1`
+	// ofProvider is true of users whom the provider of another workspace than $2 made: they cannot
+	// sign in elsewhere. That of $2 made those whose identity there is as old as they are.
+	ofProvider = `by_provider AND NOT claimable AND NOT EXISTS (
+		SELECT FROM identities i WHERE i.workspace_id = $2 AND i.user_id = users.id AND i.created_at = users.created_at)`
+)
 
 func collectUser(row pgx.CollectableRow) (u people.User, err error) {
 	err = row.Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
@@ -141,17 +147,18 @@ func collectUser(row pgx.CollectableRow) (u people.User, err error) {
 
 // UsersByEmail implements workspace.MemberStore.
 func (s *System) UsersByEmail(ctx context.Context, email string) ([]people.User, error) {
-	return collect(ctx, s, collectUser, usersByEmail, workspace.FoldEmail(email))
+	return collect(ctx, s, collectUser, usersByEmail+` ORDER BY id`, workspace.FoldEmail(email))
 }
 
-// lockUserByEmail returns the user with an address like people.OneUser. Until the
-// transaction ends, other look-ups of the address wait, and nobody claims the user.
-func lockUserByEmail(ctx context.Context, tx pgx.Tx, email string) (people.User, error) {
+// lockUserByEmail returns the user with an address who may join a workspace, like
+// people.OneUser. Until the transaction ends, other look-ups of the address wait, and nobody
+// claims the user.
+func lockUserByEmail(ctx context.Context, tx pgx.Tx, to workspace.ID, email string) (people.User, error) {
 	folded := workspace.FoldEmail(email)
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('user ' || $1, 0))`, folded); err != nil {
 		return people.User{}, err
 	}
-	rows, err := tx.Query(ctx, usersByEmail+` FOR UPDATE`, folded)
+	rows, err := tx.Query(ctx, usersByEmail+` AND NOT (`+ofProvider+`) ORDER BY id FOR UPDATE`, folded, arg(to))
 	if err != nil {
 		return people.User{}, err
 	}

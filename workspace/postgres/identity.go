@@ -202,13 +202,20 @@ func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, th
 	return s.oneDomain(ctx, in, `
 		UPDATE identity_domains SET checked_at = $4,
 			failing_since = CASE WHEN NOT $3 THEN coalesce(failing_since, $4) END,
+			failures = CASE WHEN $3 THEN 0 ELSE failures + `+counts+` END,
+			failed_at = CASE WHEN $3 THEN NULL WHEN `+counts+` = 1 THEN $4 ELSE failed_at END,
 			proved_at = CASE WHEN `+lost+` THEN NULL WHEN $3 THEN coalesce(proved_at, $4) ELSE proved_at END,
 			proved_by = CASE WHEN `+lost+` THEN NULL WHEN $3 THEN coalesce(proved_by, 'dns') ELSE proved_by END
-		WHERE workspace_id = $1 AND domain = $2 RETURNING `+domainColumns, arg(in), name, there, at, identity.LostAfter)
+		WHERE workspace_id = $1 AND domain = $2 RETURNING `+domainColumns, arg(in), name, there, at, identity.LostAfter, identity.ChecksApart, identity.LostChecks)
 }
 
-// lost is true of a domain whose record ($3: whether it is there) is away for $5 at $4.
-const lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval`
+const (
+	// counts is 1 for a look-up at $4 that is $6 after the last one that failed and counted.
+	counts = `(CASE WHEN failed_at > $4::timestamptz - $6::interval THEN 0 ELSE 1 END)`
+	// lost is true of a domain whose record ($3: whether it is there) is away for $5 at $4, and $7
+	// times.
+	lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval AND failures + ` + counts + ` >= $7`
+)
 
 // ProveDomain proves a domain for a workspace as an operator; it is added if it is not there.
 // Errors: fault.Forbidden if another workspace has proved it, fault.NotFound for no workspace.
@@ -216,7 +223,7 @@ func (s *System) ProveDomain(ctx context.Context, in workspace.ID, d identity.Do
 	return s.oneDomain(ctx, in, `
 		INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, created_at) VALUES ($1, $2, $3, $4, 'operator', $4)
 		ON CONFLICT (workspace_id, domain) DO UPDATE SET proved_at = coalesce(identity_domains.proved_at, $4), proved_by = 'operator',
-			failing_since = NULL
+			failing_since = NULL, failures = 0, failed_at = NULL
 		RETURNING `+domainColumns, arg(in), d.Name, d.Token, at)
 }
 

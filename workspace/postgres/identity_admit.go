@@ -140,7 +140,7 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if err != nil {
 			return err
 		}
-		if err := applyRole(ctx, tx, in, user, role, told, &u); err != nil {
+		if err := applyRole(ctx, tx, in, user, role, told, now, &u); err != nil {
 			return err
 		}
 		return person.bind(ctx, tx, in, user)
@@ -284,7 +284,7 @@ func joinMember(
 	if name == "" {
 		name, _, _ = strings.Cut(who.Email, "@")
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO users (id, email, email_folded, name, created_at) VALUES ($1, $2, $3, left($4, 120), $5)`,
+	if _, err := tx.Exec(ctx, `INSERT INTO users (id, email, email_folded, name, created_at, by_provider) VALUES ($1, $2, $3, left($4, 120), $5, true)`,
 		arg(user), who.Email, workspace.FoldEmail(who.Email), name, now); err != nil {
 		return user, err
 	}
@@ -344,7 +344,7 @@ func insertJoined(
 // applyRole gives a member the role that the provider told; "": they do not get in. The last
 // owner stays one, with an event when the provider tells another role than before.
 func applyRole(
-	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, u *people.User,
+	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, now time.Time, u *people.User,
 ) error {
 	keep, kept := false, false
 	err := lockMembers(ctx, tx, in, people.OperatorActor, user, func(l people.LockedMembers) error {
@@ -356,7 +356,7 @@ func applyRole(
 			return nil
 		case l.Target == people.Owner && l.Owners <= 1:
 			keep, kept = true, true
-			return noteKept(ctx, tx, in, user, role)
+			return noteKept(ctx, tx, in, user, role, now)
 		case role == "":
 			return refusal("the provider gives them no role")
 		}
@@ -375,15 +375,20 @@ func applyRole(
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 }
 
-// noteKept writes that the last owner stays one, once for the role that the provider tells.
-func noteKept(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role) error {
+// noteKept writes that the last owner stays one, and mails them, once for the role that the
+// provider tells.
+func noteKept(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
 	tag, err := tx.Exec(ctx, `UPDATE identities SET told_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND told_role IS DISTINCT FROM $3`,
 		arg(in), arg(user), role)
-	if err == nil && tag.RowsAffected() > 0 {
-		_, err = tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
-			arg(in), arg(user), role)
+	if err != nil || tag.RowsAffected() == 0 {
+		return err
 	}
-	return err
+	_, err = tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
+		arg(in), arg(user), role)
+	if err != nil {
+		return err
+	}
+	return mailLastOwner(ctx, tx, in, people.LastOwnerNotice{User: user, From: people.FromProvider}, now)
 }
 
 // SignOutMember implements people.MemberStore.

@@ -107,7 +107,8 @@ func TestDomainsAreExclusive(t *testing.T) {
 	}
 }
 
-// A domain is lost when its record is away for days, and not before; one of an operator is not.
+// A domain is lost when its record is away for days and was looked for in vain several times, and not
+// before; one of an operator is not.
 func TestDomainsAreLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,8 +122,13 @@ func TestDomainsAreLost(t *testing.T) {
 		at            int
 		there, proved bool
 	}{
-		{0, false, false}, {1, true, true}, {2, false, true}, {73, false, true}, {74, false, false}, {75, false, false}, {76, true, true},
-		{77, false, true}, {140, true, true}, {150, false, true}, {221, false, true}, {222, false, false},
+		{0, false, false}, {1, true, true}, {2, false, true}, {70, false, true}, {73, false, true}, {74, false, false},
+		{75, false, false}, {76, true, true},
+		{77, false, true}, {140, true, true}, {150, false, true}, {218, false, true}, {221, false, true}, {222, false, false},
+		// Nobody looked for days: one that is late loses nothing, nor do some at once after it.
+		{230, true, true}, {231, false, true}, {331, false, true}, {332, false, true}, {333, false, true}, {334, false, false},
+		{340, true, true}, {341, false, true}, {441, false, true}, {442, true, true}, {542, false, true}, {545, false, true}, {548, false, true},
+		{613, false, true}, {614, false, false}, {620, true, true},
 	} {
 		d, err := w.system.NoteCheck(ctx, w.one.ID, "firm.example", c.there, hour(c.at))
 		if err != nil || (d.ProvedAt != nil) != c.proved {
@@ -135,9 +141,9 @@ func TestDomainsAreLost(t *testing.T) {
 	if _, err := w.system.NoteCheck(ctx, w.two.ID, "firm.example", true, w.now); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("of who has not added it: %v", err)
 	}
-	_, err = w.system.NoteCheck(ctx, w.one.ID, "firm.example", true, hour(300))
+	_, err = w.system.NoteCheck(ctx, w.one.ID, "firm.example", true, hour(700))
 	fatal(t, err)
-	for before, want := range map[time.Time]int{hour(300): 0, hour(301): 1} {
+	for before, want := range map[time.Time]int{hour(700): 0, hour(701): 1} {
 		if due, err := w.system.DueDomains(ctx, before, 10); err != nil || len(due) != want {
 			t.Errorf("due: %+v, %v", due, err)
 		}

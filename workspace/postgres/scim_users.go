@@ -192,7 +192,7 @@ func (s *Store) ChangeSCIMUser(
 		out, changed, err = settle(ctx, tx, in, after, begins, now)
 		return err
 	})
-	return out, changed, s.keptOwner(ctx, in, id, err)
+	return out, changed, s.keptOwner(ctx, in, id, now, err)
 }
 
 // DeleteSCIMUser implements scim.Store.
@@ -218,18 +218,26 @@ func (s *Store) DeleteSCIMUser(
 		_, err = tx.Exec(ctx, `DELETE FROM scim_users WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
 		return err
 	})
-	return changed, s.keptOwner(ctx, in, id, err)
+	return changed, s.keptOwner(ctx, in, id, now, err)
 }
 
-// keptOwner notes that a provider asked to end the membership of the last owner, with an event:
-// the change itself was taken back.
-func (s *Store) keptOwner(ctx context.Context, in workspace.ID, id scim.UserID, err error) error {
+// keptOwner notes that a provider asked to end the membership of the last owner, with an event
+// and an e-mail to them: the change itself was taken back.
+func (s *Store) keptOwner(ctx context.Context, in workspace.ID, id scim.UserID, now time.Time, err error) error {
 	if fault.CodeOf(err) != fault.LastOwner {
 		return err
 	}
 	noted := s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE scim_users SET kept_at = clock_timestamp() WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
-		return err
+		var user *uuid.UUID
+		err := tx.QueryRow(ctx, `UPDATE scim_users SET kept_at = clock_timestamp() WHERE workspace_id = $1 AND id = $2 RETURNING user_id`,
+			arg(in), arg(id)).Scan(&user)
+		if noRows(err) || err == nil && user == nil { // another request deleted them meanwhile
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return mailLastOwner(ctx, tx, in, people.LastOwnerNotice{User: workspace.UserID(*user), From: people.FromProvisioning}, now)
 	})
 	if noted != nil {
 		return noted

@@ -27,6 +27,7 @@ func wireEmails(
 ) error {
 	if !c.mail().Enabled() {
 		r.run(delivery.DisabledHandler(system, noMail{}))
+		r.run(delivery.LastOwnerHandler(system, noMail{}))
 		return nil
 	}
 	post, err := mail.NewPost(c.mail())
@@ -41,6 +42,7 @@ func wireEmails(
 		log.Warn("invitations are mailed, and their links lead to this machine: set ATLAS_ACCEPT_URL", "accept_url", DefaultAcceptURL)
 	}
 	r.run(delivery.DisabledHandler(system, post))
+	r.run(delivery.LastOwnerHandler(system, post))
 	r.run(
 		delivery.Invitations{
 			Emails: system,
