@@ -144,6 +144,7 @@ func TestSearchAndExport(t *testing.T) {
 	t.Run("atlas search", s.searchCommand)
 	t.Run("atlas suggest", s.suggestCommand)
 	t.Run("atlas boards", s.boardsCommand)
+	t.Run("atlas key actions", s.keyActionsCommand)
 	t.Run("refused", func(t *testing.T) {
 		for want, args := range map[string][]string{
 			"say what to read: DATASET":                     {},

@@ -38,7 +38,7 @@ type commands struct {
 	Follow     search.Follow       `cmd:"" help:"Keep a copy of a dataset, in files or a table, and follow its changes."`
 	MCP        search.MCP          `cmd:"" name:"mcp" help:"Serve a desktop agent by the Model Context Protocol."`
 	Workspace  operator.Workspace  `cmd:"" help:"Create, change and list workspaces."`
-	Key        operator.Key        `cmd:"" help:"Create, list, revoke and restrict API keys."`
+	Key        keyCommands         `cmd:"" help:"Create, list, revoke and restrict API keys; look at what they did, and undo it."`
 	Member     operator.Member     `cmd:"" help:"Add, list, change and remove members of a workspace."`
 	Skill      operator.Skill      `cmd:"" help:"List, publish and unpublish the Skills of a workspace."`
 	Identity   operator.Identity   `cmd:"" help:"Prove domains of workspaces, and let people in when a workspace's provider is down."`
@@ -49,6 +49,12 @@ type commands struct {
 	Token      operator.Token      `cmd:"" help:"Make a user's access token with the development secret."`
 
 	cli.Globals
+}
+
+// keyCommands are those of operators, on Postgres, and those that ask a service.
+type keyCommands struct {
+	operator.Key
+	search.KeyActions
 }
 
 func program() cli.Program {

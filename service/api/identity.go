@@ -122,7 +122,7 @@ var domainSchema = schema.Named("IdentityDomain", schema.Object(
 	schema.Required("proved_at", schema.Nullable(schema.Time()).Described("Null: it is not proved, or was lost.")),
 	schema.Required("proved_by", schema.Nullable(rule.Enum(identity.ByDNS, identity.ByOperator).Schema)),
 	schema.Required("checked_at", schema.Nullable(schema.Time())),
-	schema.Required("failing_since", schema.Nullable(schema.Time()).Described("Since when the record is away; after three days the domain is lost.")),
+	schema.Required("failing_since", schema.Nullable(schema.Time()).Described("Since when the record is away; after three days, and three look-ups, the domain is lost.")),
 	schema.Required("created_at", schema.Time()),
 ))
 

@@ -352,6 +352,9 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 			w.hers.set(good)
 			v := w.visitor(t)
 			role("before", people.Admin, v.enter(w.in, w.hers))
+			_, made := v.send("POST", workspacePath+"/api-keys?workspace_id="+w.in.String(), `{"name":"k","scopes":["workspace:read"]}`)
+			_, secret, _ := strings.Cut(made, `"secret":"`)
+			secret, _, _ = strings.Cut(secret, `"`)
 			w.hers.set(c.change)
 			w.move(session.DefaultRenewal)
 			role("after a renewal", c.want, v.session("GET"))
@@ -364,6 +367,10 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 				t.Errorf("signing in leads to %s", to)
 			} else if c.signIn == "" {
 				role("after signing in", c.want, other.session("GET"))
+			}
+			want := map[people.Role]int{people.Admin: 200, people.MemberRole: 403}[c.want]
+			if a := w.call(t, secret, "GET", "/workspace", ""); a.status != want {
+				t.Errorf("the key of who is %s: %d %s", c.want, a.status, a.text)
 			}
 		})
 	}

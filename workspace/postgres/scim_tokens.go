@@ -16,6 +16,7 @@ import (
 
 var (
 	_ scim.TokenStore  = (*Store)(nil)
+	_ scim.TokenStore  = (*System)(nil)
 	_ scim.TokenLookup = (*System)(nil)
 )
 
@@ -39,14 +40,39 @@ func scanSCIMToken(row pgx.Row, more ...any) (t scim.Token, err error) {
 
 // SCIMTokens implements scim.TokenStore.
 func (s *Store) SCIMTokens(ctx context.Context, in workspace.ID, since time.Time, limit, offset int) ([]scim.Token, error) {
-	return queryAll(ctx, s, in, func(row pgx.CollectableRow) (scim.Token, error) { return scanSCIMToken(row) }, `
-		SELECT `+scimTokenColumns+` FROM scim_tokens t WHERE t.workspace_id = $1 AND least(t.expires_at, t.revoked_at) > $2
-		ORDER BY t.created_at DESC, t.id DESC LIMIT $3 OFFSET $4`, arg(in), since, limit, offset)
+	return queryAll(ctx, s, in, collectSCIMToken, listSCIMTokens, arg(in), since, limit, offset)
 }
+
+// SCIMTokens implements scim.TokenStore, for operators.
+func (s *System) SCIMTokens(ctx context.Context, in workspace.ID, since time.Time, limit, offset int) ([]scim.Token, error) {
+	if err := in.Check(); err != nil {
+		return nil, err
+	}
+	return collect(ctx, s, collectSCIMToken, listSCIMTokens, arg(in), since, limit, offset)
+}
+
+const listSCIMTokens = `SELECT ` + scimTokenColumns + ` FROM scim_tokens t
+	WHERE t.workspace_id = $1 AND least(t.expires_at, t.revoked_at) > $2
+	ORDER BY t.created_at DESC, t.id DESC LIMIT $3 OFFSET $4` // #nosec G101 -- names
+
+func collectSCIMToken(row pgx.CollectableRow) (scim.Token, error) { return scanSCIMToken(row) }
 
 // InsertSCIMToken implements scim.TokenStore.
 func (s *Store) InsertSCIMToken(
 	ctx context.Context, in workspace.ID, by workspace.UserID, r scim.TokenRecord, permit func(people.Role) error,
+) error {
+	return insertSCIMToken(ctx, s, in, people.Actor{User: by}, r, permit)
+}
+
+// InsertSCIMToken implements scim.TokenStore, for operators.
+func (s *System) InsertSCIMToken(
+	ctx context.Context, in workspace.ID, _ workspace.UserID, r scim.TokenRecord, permit func(people.Role) error,
+) error {
+	return insertSCIMToken(ctx, s, in, people.OperatorActor, r, permit)
+}
+
+func insertSCIMToken(
+	ctx context.Context, s transactor, in workspace.ID, by people.Actor, r scim.TokenRecord, permit func(people.Role) error,
 ) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockPermitted(ctx, tx, in, by, permit); err != nil {
@@ -60,14 +86,14 @@ func (s *Store) InsertSCIMToken(
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO scim_tokens (workspace_id, id, name, secret_hash, created_by, created_at, expires_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7)`, arg(in), arg(r.ID), r.Name, r.Hash[:], arg(by), r.CreatedAt, r.ExpiresAt)
+			VALUES ($1, $2, $3, $4, $5, $6, $7)`, arg(in), arg(r.ID), r.Name, r.Hash[:], orNull(by.User), r.CreatedAt, r.ExpiresAt)
 		return err
 	})
 }
 
 // lockPermitted locks the row of a user, and asks permit with their role.
-func lockPermitted(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.UserID, permit func(people.Role) error) error {
-	actor, err := lockActor(ctx, tx, in, people.Actor{User: by})
+func lockPermitted(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor, permit func(people.Role) error) error {
+	actor, err := lockActor(ctx, tx, in, by)
 	if err != nil {
 		return err
 	}
@@ -77,6 +103,19 @@ func lockPermitted(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace
 // RevokeSCIMToken implements scim.TokenStore.
 func (s *Store) RevokeSCIMToken(
 	ctx context.Context, in workspace.ID, by workspace.UserID, id scim.TokenID, now time.Time, permit func(people.Role) error,
+) error {
+	return revokeSCIMToken(ctx, s, in, people.Actor{User: by}, id, now, permit)
+}
+
+// RevokeSCIMToken implements scim.TokenStore, for operators.
+func (s *System) RevokeSCIMToken(
+	ctx context.Context, in workspace.ID, _ workspace.UserID, id scim.TokenID, now time.Time, permit func(people.Role) error,
+) error {
+	return revokeSCIMToken(ctx, s, in, people.OperatorActor, id, now, permit)
+}
+
+func revokeSCIMToken(
+	ctx context.Context, s transactor, in workspace.ID, by people.Actor, id scim.TokenID, now time.Time, permit func(people.Role) error,
 ) error {
 	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockPermitted(ctx, tx, in, by, permit); err != nil {

@@ -14,6 +14,7 @@ import (
 type Identity struct {
 	Domains  identityDomainsCmd  `cmd:"" help:"The domains by which providers of workspaces speak for people."`
 	Provider identityProviderCmd `cmd:"" help:"The providers of workspaces."`
+	SCIM     identitySCIMCmd     `cmd:"" name:"scim" help:"How identity providers provision people by SCIM."`
 	Link     identityLinkCmd     `cmd:"" help:"Make a sign-in link for a member, who gets in by no provider. It works once, within ten minutes."`
 	Required identityRequiredCmd `cmd:"" help:"Say whether a workspace lets people in by its own provider only: the way in when that is down."`
 }

@@ -210,7 +210,8 @@ class IdentityDomain(BaseModel):
     proved_by: str | None
     checked_at: AwareDatetime | None
     failing_since: AwareDatetime | None = Field(
-        ..., description="Since when the record is away; after three days the domain is lost."
+        ...,
+        description="Since when the record is away; after three days, and three look-ups, the domain is lost.",
     )
     created_at: AwareDatetime
 
