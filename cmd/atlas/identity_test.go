@@ -129,7 +129,8 @@ func TestOperatorMakesTokensOfSCIM(t *testing.T) {
 	var made token
 	o.json(&made, of(one, "create", "--name=Okta", "--expires=30d")...)
 	left := time.Until(made.ExpiresAt)
-	if !strings.HasPrefix(made.Token, made.Start) || made.State != "active" || made.CreatedBy != nil || left < 29*24*time.Hour || left > 30*24*time.Hour {
+	if !strings.HasPrefix(made.Token, made.Start) || made.State != "active" || made.CreatedBy != nil ||
+		left < 29*24*time.Hour || left > 30*24*time.Hour {
 		t.Errorf("made %+v", made)
 	}
 	system := d.OpenSystem(t, postgres.Options{})

@@ -56,7 +56,7 @@ func (s *service) keyActionsCommand(t *testing.T) {
 		return all
 	}
 	out, _ := atlas(0, as(token, "actions", made.ID)...)
-	if !strings.HasPrefix(out, "ID ") || strings.Count(out, "created  view/account  ") != 2 || strings.Count(out, "possible") != 2 {
+	if !strings.HasPrefix(out, "ID ") || strings.Count(out, "created  view/accounts  ") != 2 || strings.Count(out, "possible") != 2 {
 		t.Errorf("%s", out)
 	}
 	out, _ = atlas(0, as(token, "actions", made.ID, "--json")...)
@@ -64,7 +64,8 @@ func (s *service) keyActionsCommand(t *testing.T) {
 	if len(all) != 2 || all[0].ObjectID != views[1] || all[1].ObjectID != views[0] {
 		t.Fatalf("%+v", all)
 	}
-	if out, errs := atlas(0, as(token, "actions", made.ID, "--limit", "1", "--json")...); len(read(out)) != 1 || !strings.Contains(errs, "--limit") {
+	out, errs := atlas(0, as(token, "actions", made.ID, "--limit", "1", "--json")...)
+	if len(read(out)) != 1 || !strings.Contains(errs, "--limit") {
 		t.Errorf("%s%s", out, errs)
 	}
 	if _, errs := atlas(1, as(token, "undo", made.ID)...); !strings.Contains(errs, "revoke this API key first") {
@@ -73,7 +74,7 @@ func (s *service) keyActionsCommand(t *testing.T) {
 	if err := owner.APIKeys.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
-	out, errs := atlas(0, as(token, "undo", made.ID, "--dry-run")...)
+	out, errs = atlas(0, as(token, "undo", made.ID, "--dry-run")...)
 	if strings.Count(out, "undone") != 2 || !strings.Contains(errs, "2 of 2 actions would be undone") || !there(views[0]) || !there(views[1]) {
 		t.Errorf("a dry run: %s%s", out, errs)
 	}

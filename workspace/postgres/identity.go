@@ -214,7 +214,8 @@ const (
 	counts = `(CASE WHEN failed_at > $4::timestamptz - $6::interval THEN 0 ELSE 1 END)`
 	// lost is true of a domain whose record ($3: whether it is there) is away for $5 at $4, and $7
 	// times.
-	lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval AND failures + ` + counts + ` >= $7`
+	lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval
+		AND failures + ` + counts + ` >= $7`
 )
 
 // ProveDomain proves a domain for a workspace as an operator; it is added if it is not there.
