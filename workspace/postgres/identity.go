@@ -206,7 +206,8 @@ func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, th
 			failed_at = CASE WHEN $3 THEN NULL WHEN `+counts+` = 1 THEN $4 ELSE failed_at END,
 			proved_at = CASE WHEN `+lost+` THEN NULL WHEN $3 THEN coalesce(proved_at, $4) ELSE proved_at END,
 			proved_by = CASE WHEN `+lost+` THEN NULL WHEN $3 THEN coalesce(proved_by, 'dns') ELSE proved_by END
-		WHERE workspace_id = $1 AND domain = $2 RETURNING `+domainColumns, arg(in), name, there, at, identity.LostAfter, identity.ChecksApart, identity.LostChecks)
+		WHERE workspace_id = $1 AND domain = $2 RETURNING `+domainColumns,
+		arg(in), name, there, at, identity.LostAfter, identity.ChecksApart, identity.LostChecks)
 }
 
 const (
