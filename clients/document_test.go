@@ -30,7 +30,7 @@ type schema struct {
 var document = func() func(*testing.T) openAPI {
 	read := sync.OnceValues(func() (d openAPI, err error) {
 		w := httptest.NewRecorder()
-		s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+		s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 		return d, json.NewDecoder(w.Body).Decode(&d)
 	})

@@ -14,7 +14,7 @@ import (
 // it.
 var contract = sync.OnceValue(func() *conformance.Document {
 	w := httptest.NewRecorder()
-	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 	d, err := conformance.Read(w.Body.Bytes())
 	if err != nil {

@@ -273,7 +273,14 @@ func TestRotationOfAKey(t *testing.T) {
 	fatal(t, err)
 	t.Cleanup(gate.Close)
 	server := &api.Server{
-		Search: w.server.Search, Gate: gate, Ledger: w.ledger, Workspaces: w.server.Workspaces, People: w.server.People, Log: w.server.Log,
+		Core: api.Core{
+			Gate:   gate,
+			Ledger: w.ledger,
+			Log:    w.server.Log,
+		},
+		Search:     w.server.Search,
+		Workspaces: w.server.Workspaces,
+		People:     w.server.People,
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)

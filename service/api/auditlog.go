@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"net/netip"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,14 +27,6 @@ type AuditLog interface {
 // SignInLog has who signed in and out. *postgres.System implements it.
 type SignInLog interface {
 	AddEvent(ctx context.Context, by workspace.Author, action, kind string, id uuid.UUID, details map[string]any) error
-}
-
-// Counts counts for the audit log. Its methods never wait. *auditlog.Counter implements it.
-type Counts interface {
-	// Delivered counts records that somebody got.
-	Delivered(in workspace.ID, by workspace.Author, operation string, records int64)
-	// Refused counts a sign-in, or credentials, that were refused.
-	Refused(reason string, network netip.Prefix)
 }
 
 const (
@@ -259,24 +250,4 @@ func (s *Server) listDelivered(c *call) (reply, error) {
 	q.Limit, q.Offset = m.Limit, m.Offset
 	all, err := s.AuditLog.Delivered(c.Context(), c.workspace(), q)
 	return list("delivered", all, m), err
-}
-
-// logSession adds an event of the caller's session to the log.
-func (c *call) logSession(action string, details map[string]any) error {
-	if c.server.SignInLog == nil {
-		return nil
-	}
-	return c.server.SignInLog.AddEvent(c.withOrigin(), c.identity.Author(), action, "session", uuid.Nil, details)
-}
-
-// withOrigin is the context of changes that come from the request.
-func (c *call) withOrigin() context.Context {
-	return workspace.WithOrigin(c.Context(), workspace.OriginOf(knownAddress(c.Context()), c.id))
-}
-
-// countRefused counts credentials that were refused.
-func (s *Server) countRefused(ctx context.Context, reason string) {
-	if s.Counts != nil {
-		s.Counts.Refused(reason, workspace.OriginOf(knownAddress(ctx), "").Network)
-	}
 }

@@ -156,6 +156,9 @@ func itemIssues[T any](name string, items []batchItem[T]) error {
 const (
 	inDoubtText  = "the service could not answer: this item was done wholly, or not at all; look, or send it again"
 	notTriedText = "not tried, because the service could not answer for an item before; send it again"
+	// Those of searches.
+	notSearchedText = "the service could not answer this search; send it again"
+	tooManyBytes    = "not searched, because the records of this batch already have 16 MB; send it in another batch"
 )
 
 // unavailableTexts are messages of items of which it is known that they were not done.
@@ -233,9 +236,9 @@ func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
 	return reply{map[string]any{"results": items}, m}, err
 }
 
-func (s *Server) itemErrorOf(err error) itemError {
+func (s *Core) itemErrorOf(err error) itemError {
 	e := faultOf(err)
-	item := itemError{e.Code, addressed(e.Message), s.docURL(e.Code), issuesAddressed(e.Issues), e.MergedInto, e.Current}
+	item := itemError{e.Code, s.addresses.in(e.Message), s.docURL(e.Code), s.addresses.inIssues(e.Issues), e.MergedInto, e.Current}
 	switch {
 	case e.Code == fault.Internal:
 		item.Message = internalText

@@ -13,7 +13,7 @@ import (
 // bodies always pass.
 func TestLargeBodiesAreBounded(t *testing.T) {
 	t.Parallel()
-	s := &Server{Meter: unmetered{}}
+	s := &Core{Meter: unmetered{}}
 	sent := func(size int) (*call, error) {
 		c := fuzzed(t, "")
 		c.server = s

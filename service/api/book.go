@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 
@@ -47,7 +48,7 @@ func (s *Server) bookRoutes() []Route {
 						"tagged", "Those with a tag, changed last first",
 						[]byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`),
 					}},
-					data: schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true,
+					data: schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: dryRunAnswer,
 					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
 				}},
 			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one,
@@ -121,7 +122,7 @@ func upsertCodes(d catalog.Dataset) []fault.Code {
 }
 
 func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
-	return c.search(s.bookSearch(c, q))
+	return s.search(c, s.bookSearch(c, q))
 }
 
 func (s *Server) bookSearch(c *call, q query.Query) searching {
@@ -244,4 +245,71 @@ func (s *Server) deleteBookBatch(
 		}
 		return c.batchReply(book.IDKey(d), results)
 	}
+}
+
+// keepBook keeps of the results of upserts which records they are of, and why others
+// failed, not the records.
+func (c *call) keepBook(results []map[string]any) (err error) {
+	if !c.keeping() {
+		return nil
+	}
+	kept := make([]map[string]any, len(results))
+	for i, r := range results {
+		kept[i] = map[string]any{}
+		for name, value := range r {
+			if name != "data" {
+				kept[i][name] = value
+			}
+		}
+	}
+	c.kept, err = json.Marshal(kept)
+	return err
+}
+
+// bookAgain answers a repetition of upserts with the rows as they are now.
+func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []byte) (reply, error) {
+	key := book.IDKey(d)
+	return func(c *call, kept []byte) (reply, error) {
+		var results []map[string]any
+		if err := json.Unmarshal(kept, &results); err != nil {
+			return reply{}, err
+		}
+		var ids []uuid.UUID
+		for _, r := range results {
+			if id, err := uuid.Parse(textOf(r[key])); err == nil && r["status"] == "ok" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		rows, err := s.Book.Rows(c.Context(), c.workspace(), d, ids)
+		if err != nil {
+			return reply{}, err
+		}
+		var m batchMetadata
+		for _, r := range results {
+			if r["status"] == "ok" {
+				id, _ := uuid.Parse(textOf(r[key]))
+				if row, there := rows[id]; there {
+					r["data"] = row
+					m.Succeeded++
+					continue
+				}
+				gone := fault.New(fault.NotFound, "the %s was put into the book, and is not there anymore", d.Singular())
+				if !batch {
+					return reply{}, gone
+				}
+				r["status"], r["error"] = gone.Code, s.itemErrorOf(gone)
+			}
+			m.Failed++
+		}
+		if !batch {
+			row, _ := results[0]["data"].(jsontext.Value)
+			return free(row), nil
+		}
+		return reply{data: map[string]any{"results": results}, metadata: m}, nil
+	}
+}
+
+func textOf(v any) string {
+	text, _ := v.(string)
+	return text
 }

@@ -21,8 +21,8 @@ func TestEveryRouteHasItsBudget(t *testing.T) {
 // places are released.
 func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 	t.Parallel()
-	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
-	for _, r := range s.Routes() {
+	s := &Core{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
+	for _, r := range (&Server{}).Routes() {
 		by := func(kind auth.Kind, in workspace.ID) *call {
 			return &call{server: s, route: r, identity: auth.Identity{Kind: kind},
 				principal: auth.Principal{Workspace: workspace.Workspace{ID: in}}}
@@ -57,7 +57,7 @@ func TestNobodyHoldsMoreThanTheBudget(t *testing.T) {
 // places for bodies that are being received.
 func TestSharesOfBodies(t *testing.T) {
 	t.Parallel()
-	s := &Server{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
+	s := &Core{MaxRequests: DefaultMaxRequests, Meter: unmetered{}}
 	all := int(s.maxReceiving())
 	fill := func(r Route, i auth.Identity) (n int) {
 		for {

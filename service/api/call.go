@@ -22,7 +22,7 @@ import (
 // call is a request of a route.
 type call struct {
 	gin    *gin.Context
-	server *Server
+	server *Core
 	id     string
 	// address is where the request comes from.
 	address   string
@@ -83,9 +83,12 @@ func (c *call) Context() context.Context { return c.gin.Request.Context() }
 // workspace is the workspace of the call.
 func (c *call) workspace() workspace.ID { return c.principal.Workspace.ID }
 
+// hstsHeader makes browsers use TLS alone for a year, where it is in front of the service.
+const hstsHeader = "max-age=31536000"
+
 // begin wraps every request. It sets the id and the timeout, recovers from panics, and
 // writes the log line.
-func (s *Server) begin(ctx *gin.Context) {
+func (s *Core) begin(ctx *gin.Context) {
 	c := &call{gin: ctx, server: s, id: requestID(ctx.GetHeader(RequestIDHeader)), began: time.Now()}
 	bounded, cancel := context.WithTimeout(ctx.Request.Context(), s.RequestTimeout)
 	defer cancel()
@@ -118,7 +121,7 @@ func (s *Server) begin(ctx *gin.Context) {
 }
 
 // serve handles a route in the order of docs/api.md, "Order of checks".
-func (s *Server) serve(r Route) gin.HandlerFunc {
+func (s *Core) serve(r Route) gin.HandlerFunc {
 	return func(ctx *gin.Context) {
 		c := callOf(ctx)
 		c.route = r
@@ -253,7 +256,7 @@ func checkWorkspaceParam(given []string) error {
 // identify authenticates the caller.
 func (c *call) identify() error {
 	c.checkedAt = time.Now()
-	identity, err := c.server.authenticate(c.gin.Request)
+	identity, err := c.server.Authenticate(c.gin.Request)
 	if err != nil {
 		return err // whoever it was before is who the log and the headers tell of
 	}

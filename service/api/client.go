@@ -29,13 +29,13 @@ const headerForwardedFor = "X-Forwarded-For"
 // say is not believed. A peer of a private address that forwards requests and is not
 // trusted may be a proxy that nobody named: then the address is not known, because one
 // limit for all of its clients would be one for strangers to use up.
-func (s *Server) clientOf(r *http.Request) client {
+func (s *Core) clientOf(r *http.Request) client {
 	c := s.findClient(r)
 	c.network = workspace.ClientNetwork(c.address)
 	return c
 }
 
-func (s *Server) findClient(r *http.Request) client {
+func (s *Core) findClient(r *http.Request) client {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return client{}
@@ -64,7 +64,7 @@ func (s *Server) findClient(r *http.Request) client {
 
 // forwardedFor is the rightmost address in X-Forwarded-For that is no trusted proxy, the
 // leftmost one if all are, and none if one before that cannot be read.
-func (s *Server) forwardedFor(h http.Header) (client netip.Addr) {
+func (s *Core) forwardedFor(h http.Header) (client netip.Addr) {
 	all := strings.Join(h.Values(headerForwardedFor), ",")
 	for more := true; more; {
 		var entry string
@@ -89,7 +89,7 @@ func (s *Server) forwardedFor(h http.Header) (client netip.Addr) {
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // trusts reports whether an address is one of the trusted proxies.
-func (s *Server) trusts(a netip.Addr) bool {
+func (s *Core) trusts(a netip.Addr) bool {
 	for _, p := range s.TrustedProxies {
 		if p.Contains(a) {
 			return true

@@ -42,7 +42,7 @@ func TestClientOf(t *testing.T) {
 		"a trusted proxy's own request":                 {"10.1.2.3:5000", nil, "", "", true},
 		"no peer":                                       {"", nil, "", "", false},
 	} {
-		s := &Server{Log: slog.New(slog.DiscardHandler), TrustedProxies: trusted}
+		s := &Core{Log: slog.New(slog.DiscardHandler), TrustedProxies: trusted}
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 		r.RemoteAddr = c.peer
 		r.Header[headerForwardedFor] = c.forwarded
@@ -64,7 +64,7 @@ func TestClientOf(t *testing.T) {
 func TestLogOfUnnamedProxies(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := &Server{Log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &Core{Log: slog.New(slog.NewTextHandler(&log, nil))}
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	r.RemoteAddr = "192.168.1.2:5000"
 	s.clientOf(r)

@@ -34,7 +34,7 @@ func (s *Server) dataRoutes() []Route {
 				endpoint: takes(query.SearchRule(d, catalog.Data), s.searchData),
 				doc: operationDoc{
 					tag: tagData, summary: "Search " + string(d), examples: searchExamples[d],
-					data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: true, links: links,
+					data: schema.Array(recordSchema(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: dryRunAnswer, links: links,
 				}},
 			Route{Method: "GET", Path: "/data/" + string(d) + "/:id", Operation: "get_" + d.Singular(),
 				Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Conditional: true,
@@ -65,7 +65,7 @@ var searchExamples = map[catalog.Dataset][]example{
 }
 
 func (s *Server) searchData(c *call, q query.Query) (reply, error) {
-	return c.search(s.dataSearch(q))
+	return s.search(c, s.dataSearch(q))
 }
 
 func (s *Server) dataSearch(q query.Query) searching {
@@ -101,14 +101,6 @@ func includeParam(d catalog.Dataset) openapi.Parameter {
 		Description: fmt.Sprintf("Related records to embed, at most %d of each.", query.MaxIncluded),
 		Schema:      schema.Array(schema.OneOf(keys...), 0, 0), Example: keys,
 	}
-}
-
-func includeKeys(d catalog.Dataset) []string {
-	var keys []string
-	for _, inc := range query.Includes(d) {
-		keys = append(keys, inc.Key)
-	}
-	return keys
 }
 
 // includes reads the comma-separated keys of `include`, each once.

@@ -15,17 +15,6 @@ import (
 	"atlas/workspace"
 )
 
-// DocsPath is the first page of the documentation. Below it are the guides, the reference,
-// and the page of errors.
-const DocsPath = "/docs"
-
-// Pages of the documentation that no file has.
-const (
-	errorsPage    = "errors"
-	errorsPath    = DocsPath + "/" + errorsPage
-	referencePath = DocsPath + "/reference"
-)
-
 // What a request costs in tokens of classDocuments, for its bytes or its work. A search of
 // the documentation reads all of it.
 const (

@@ -18,7 +18,7 @@ import (
 
 // documentation is a server without backends; its pages are made once for all tests.
 var documentation = sync.OnceValue(func() http.Handler {
-	return (&api.Server{Log: slog.New(slog.DiscardHandler)}).Handler()
+	return (&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
 })
 
 // docsPage asks for a page, with headers in pairs.

@@ -187,7 +187,7 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			documented[strings.ToUpper(method)+" "+where] = true
 		}
 	}
-	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	router := api.Router(s)
 	served := map[string]bool{}
 	param := regexp.MustCompile(`:(\w+)`)

@@ -29,42 +29,21 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("metadata", countMetadataSchema),
 ))
 
-// unmetered lets a call of a metered route cost nothing, and draw on the token bucket of
-// its caller. It works without the ledger.
-func (c *call) unmetered() error {
-	if err := c.showUnmetered(); err != nil {
-		return err
-	}
-	return c.takeToken()
-}
-
-// showUnmetered is unmetered without the token.
-func (c *call) showUnmetered() error {
-	window, err := c.check()
-	switch {
-	case err == nil:
-		c.showWindow(window)
-	case outOfCredits(err):
-		return err
-	}
-	return nil
-}
-
 // dryRun answers a dry run that is a call of its own. A row has each records at most.
-func (c *call) dryRun(s searching, each int) (reply, error) {
+func (s *Server) dryRun(c *call, f searching, each int) (reply, error) {
 	if err := c.unmetered(); err != nil {
 		return reply{}, err
 	}
-	return c.dryPage(c.Context(), s, each)
+	return s.dryPage(c, c.Context(), f, each)
 }
 
 // dryPage is the answer of a dry run.
-func (c *call) dryPage(ctx context.Context, s searching, each int) (reply, error) {
-	q := s.q
-	p, err := s.find(ctx, q)
+func (s *Server) dryPage(c *call, ctx context.Context, f searching, each int) (reply, error) {
+	q := f.q
+	p, err := f.find(ctx, q)
 	data := dryRunData{Count: p.Total, Credits: len(p.Rows) * each}
 	if q.Explain {
-		data.Explanation = c.server.Search.Explain(q)
+		data.Explanation = s.Search.Explain(q)
 	}
-	return reply{data, countMetadata{NotFound: p.NotFound, Hints: allAddressed(q.Hints.For(p.Total, p.Named))}}, err
+	return reply{data, countMetadata{NotFound: p.NotFound, Hints: c.server.addresses.inAll(q.Hints.For(p.Total, p.Named))}}, err
 }

@@ -49,7 +49,7 @@ func TestOnlyTheButtonErases(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	link := oneErasure{new(atomic.Int64)}
-	server := httptest.NewServer((&api.Server{Log: slog.New(slog.NewTextHandler(&log, nil)), Erasures: link}).Handler())
+	server := httptest.NewServer((&api.Server{Core: api.Core{Log: slog.New(slog.NewTextHandler(&log, nil))}, Erasures: link}).Handler())
 	t.Cleanup(server.Close)
 	ask := func(method, query, kind, body string) (int, string) {
 		t.Helper()

@@ -229,19 +229,19 @@ type errorDetails struct {
 const validationName = "ValidationError"
 
 // bodyOf is the body that answers an error.
-func bodyOf(e *fault.Error, docURL string) errorBody {
+func (a addresses) bodyOf(e *fault.Error, docURL string) errorBody {
 	f := errorBody{Error: errorDetails{
-		Code: e.Code, Message: addressed(e.Message), DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current,
+		Code: e.Code, Message: a.in(e.Message), DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current,
 	}}
 	if e.Code == fault.InvalidInput {
-		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, issuesAddressed(e.Issues)
+		f.Success, f.Error.Name, f.Error.Issues = new(bool), validationName, a.inIssues(e.Issues)
 	}
 	return f
 }
 
 // docURL is where a code is explained: a path of this service, or an address if the
 // service knows its own.
-func (s *Server) docURL(code fault.Code) string { return s.PublicURL + errorsPath + "#" + string(code) }
+func (s *Core) docURL(code fault.Code) string { return s.PublicURL + errorsPath + "#" + string(code) }
 
 var issueSchema = schema.Named("Issue", schema.Object(
 	schema.Required("code", schema.OneOf(
@@ -330,8 +330,7 @@ func faultOf(err error) *fault.Error {
 // fail answers an error with the status and shape of its code, and logs server
 // errors.
 func (c *call) fail(err error) {
-	if ofSCIM(c.gin.Request) {
-		c.failSCIM(err)
+	if c.server.Fails != nil && c.server.Fails(c, err) {
 		return
 	}
 	e := faultOf(err)
@@ -346,7 +345,7 @@ func (c *call) fail(err error) {
 	if status == http.StatusInternalServerError {
 		e = fault.New(e.Code, internalText)
 	}
-	c.json(status, bodyOf(e, c.server.docURL(e.Code)))
+	c.json(status, c.server.addresses.bodyOf(e, c.server.docURL(e.Code)))
 }
 
 // logFailure logs a server error; e is the fault in err.

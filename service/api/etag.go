@@ -104,7 +104,7 @@ func (c *call) showTag() {
 	h.Set("ETag", c.etag)
 	h.Set("Cache-Control", "private")
 	h.Add("Vary", "Authorization")
-	if c.server.Sessions != nil {
+	if c.server.Cookies {
 		h.Add("Vary", "Cookie")
 	}
 }

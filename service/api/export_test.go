@@ -1,7 +1,11 @@
 package api
 
+import "github.com/gin-gonic/gin"
+
 // Router is Handler without compression, for tests that list its routes.
-var Router = (*Server).router
+func Router(s *Server) *gin.Engine { return s.router() }
+
+func (s *Server) router() *gin.Engine { return s.Core.router(s.table()) }
 
 // Documentation makes the pages of /docs, and returns links in them that lead nowhere, and
 // files of the repository that they name and do not have.

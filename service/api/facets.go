@@ -166,8 +166,8 @@ var facetsSchema = func() *schema.Schema {
 	))
 }()
 
-func facetReply(r query.FacetRequest, f query.Facets) reply {
-	return reply{f, countMetadata{NotFound: f.NotFound, Hints: allAddressed(r.Hints.For(int(f.Count), nil))}}
+func facetReply(c *call, r query.FacetRequest, f query.Facets) reply {
+	return reply{f, countMetadata{NotFound: f.NotFound, Hints: c.server.addresses.inAll(r.Hints.For(int(f.Count), nil))}}
 }
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
@@ -175,12 +175,12 @@ func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
 		c.Context(),
 		query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}},
 	)
-	return facetReply(r, facets), err
+	return facetReply(c, r, facets), err
 }
 
 func (s *Server) facetBook(c *call, r query.FacetRequest) (reply, error) {
 	facets, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
-	return facetReply(r, facets), err
+	return facetReply(c, r, facets), err
 }
 
 func (s *Server) facetView(c *call) (reply, error) {
@@ -207,5 +207,5 @@ func (s *Server) facetView(c *call) (reply, error) {
 		return reply{}, err
 	}
 	facets, err := s.Records.FacetView(c.Context(), v, r)
-	return facetReply(r, facets), err
+	return facetReply(c, r, facets), err
 }

@@ -98,6 +98,12 @@ func newWorld(t *testing.T) *world {
 	indices.Names.HeldPrefix = "test-" + uuid.NewString() + "-"
 	engine := &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second}
 	w.server = &api.Server{
+		Core: api.Core{
+			Gate:    gate,
+			Ledger:  w.ledger,
+			Answers: app,
+			Log:     slog.New(slog.DiscardHandler),
+		},
 		Search:     engine,
 		Facets:     engine,
 		Match:      engine,
@@ -106,9 +112,6 @@ func newWorld(t *testing.T) *world {
 		Audit:      &audit.Reader{Store: app, Cursors: cursors},
 		AuditLog:   &auditlog.Reader{Store: app, Cursors: cursors},
 		SignInLog:  w.system,
-		Gate:       gate,
-		Ledger:     w.ledger,
-		Answers:    app,
 		Workspaces: app,
 		People: api.People{
 			Members:       people.NewMembers(app, gate.Forget),
@@ -132,7 +135,6 @@ func newWorld(t *testing.T) *world {
 			Tokens:       &scim.Tokens{Store: app, Lookup: w.system, Now: w.now},
 		},
 		Queue: &queue.Queue{Store: app, Searcher: engine},
-		Log:   slog.New(slog.DiscardHandler),
 		MCP:   &api.MCP{},
 	}
 	listening := httptest.NewServer(w.server.Handler())
@@ -201,7 +203,7 @@ var document = sync.OnceValue(func() *conformance.Document {
 // documentText returns the document as served.
 func documentText() []byte {
 	w := httptest.NewRecorder()
-	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 	return w.Body.Bytes()
 }

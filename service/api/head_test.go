@@ -15,9 +15,17 @@ import (
 func TestHead(t *testing.T) {
 	t.Parallel()
 	s := &api.Server{
-		Log: slog.New(slog.DiscardHandler), MCP: &api.MCP{}, PublicURL: "https://atlas.example", TokenIssuer: issuer, PlainCookies: true,
-		Sessions: struct{ api.Sessions }{}, SignIn: struct{ api.SignIn }{}, Unsubscribe: struct{ api.Unsubscriber }{},
-		Erasures: struct{ api.ErasureLinks }{},
+		Core: api.Core{
+			Log:       slog.New(slog.DiscardHandler),
+			PublicURL: "https://atlas.example",
+		},
+		MCP:          &api.MCP{},
+		TokenIssuer:  issuer,
+		PlainCookies: true,
+		Sessions:     struct{ api.Sessions }{},
+		SignIn:       struct{ api.SignIn }{},
+		Unsubscribe:  struct{ api.Unsubscriber }{},
+		Erasures:     struct{ api.ErasureLinks }{},
 	}
 	documents := []string{
 		"/health/live", "/health/ready", "/docs", "/docs/*file", "/llms.txt", api.Version + "/openapi.json",

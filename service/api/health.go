@@ -31,7 +31,7 @@ const (
 	readinessAge = time.Second
 )
 
-func (s *Server) healthRows() (rows []stranger) {
+func (s *Core) healthRows() (rows []stranger) {
 	// Some load balancers probe with HEAD. net/http drops the body of the answer.
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(rows,
@@ -44,13 +44,13 @@ func (s *Server) healthRows() (rows []stranger) {
 var aliveText = healthText(health{Status: "ok"})
 
 // live answers 200 as long as the process runs.
-func (s *Server) live(ctx *gin.Context) { callOf(ctx).write(http.StatusOK, aliveText) }
+func (s *Core) live(ctx *gin.Context) { callOf(ctx).write(http.StatusOK, aliveText) }
 
 var stoppingText = healthText(health{Status: "stopping"})
 
 // ready answers 200 if every backend is available and the server is not stopping,
 // else 503. Whether it stops is judged for each request, and never from memory.
-func (s *Server) ready(ctx *gin.Context) {
+func (s *Core) ready(ctx *gin.Context) {
 	c := callOf(ctx)
 	known := readyAnswer{http.StatusServiceUnavailable, stoppingText}
 	var err error
@@ -120,7 +120,7 @@ func (r *readiness) look(ask func() readyAnswer, ends chan struct{}) {
 }
 
 // askBackends asks all backends at once. No request's end interrupts it.
-func (s *Server) askBackends() readyAnswer {
+func (s *Core) askBackends() readyAnswer {
 	bounded, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
 	h := health{Status: "ok", Backends: map[string]string{}}
@@ -162,7 +162,7 @@ func healthText(h health) []byte {
 
 // noteProbe logs only changes of a probe's result, because load balancers probe
 // every second.
-func (s *Server) noteProbe(backend string, err error) {
+func (s *Core) noteProbe(backend string, err error) {
 	was, known := s.load.down.Swap(backend, err != nil)
 	switch {
 	case err != nil && was != true:

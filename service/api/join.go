@@ -26,7 +26,7 @@ func joinRoute(
 ) Route {
 	r.Method, r.Throttling, r.Budget = "POST", Metered, Budget{placesSearchBatch, rowsSearch, 512}
 	r.endpoint = takes(query.JoinRule(base), handle)
-	r.doc.summary, r.doc.text, r.doc.examples, r.doc.dryRun = summary, joinText, examples, true
+	r.doc.summary, r.doc.text, r.doc.examples, r.doc.dryRun = summary, joinText, examples, dryRunAnswer
 	r.doc.data = schema.Array(row, 0, query.MaxJoinLimit)
 	r.doc.metadata = pageMetadataSchema
 	return r
@@ -53,7 +53,7 @@ func (s *Server) joinRoutes() []Route {
 				"builders", "Builders of apartments, with their dearest such project",
 				[]byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`),
 			}},
-			func(c *call, j query.Join) (reply, error) { return c.join(s.dataSearch(j.Query), j) },
+			func(c *call, j query.Join) (reply, error) { return s.join(c, s.dataSearch(j.Query), j) },
 		),
 		joinRoute(
 			Route{
@@ -65,22 +65,22 @@ func (s *Server) joinRoutes() []Route {
 				"tagged", "Those with a tag, with their largest project",
 				[]byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`),
 			}},
-			func(c *call, j query.Join) (reply, error) { return c.join(s.bookSearch(c, j.Query), j) },
+			func(c *call, j query.Join) (reply, error) { return s.join(c, s.bookSearch(c, j.Query), j) },
 		),
 	}
 }
 
 // join answers the accounts that s finds, with what j joins to them.
-func (c *call) join(s searching, j query.Join) (reply, error) {
-	return c.answerPage(s, query.RecordsJoined,
-		func(ctx context.Context) (reply, int, error) { return c.joinPage(ctx, s, j) },
-		func(ctx context.Context, kept keptPage) (reply, error) { return c.joinAgain(ctx, s, j, kept) },
+func (s *Server) join(c *call, f searching, j query.Join) (reply, error) {
+	return s.answerPage(c, f, query.RecordsJoined,
+		func(ctx context.Context) (reply, int, error) { return s.joinPage(c, ctx, f, j) },
+		func(ctx context.Context, kept keptPage) (reply, error) { return s.joinAgain(c, ctx, f, j, kept) },
 	)
 }
 
 // joinPage is the page of a join, and how many records it has.
-func (c *call) joinPage(ctx context.Context, s searching, j query.Join) (reply, int, error) {
-	p, err := s.find(ctx, s.q)
+func (s *Server) joinPage(c *call, ctx context.Context, f searching, j query.Join) (reply, int, error) {
+	p, err := f.find(ctx, f.q)
 	if err != nil {
 		return reply{}, 0, err
 	}
@@ -88,7 +88,7 @@ func (c *call) joinPage(ctx context.Context, s searching, j query.Join) (reply, 
 	if err != nil {
 		return reply{}, 0, err
 	}
-	joined, err := c.server.Search.Join(ctx, j, texts(ids))
+	joined, err := s.Search.Join(ctx, j, texts(ids))
 	if err != nil {
 		return reply{}, 0, err
 	}
@@ -110,7 +110,7 @@ func (c *call) joinPage(ctx context.Context, s searching, j query.Join) (reply, 
 		}
 		kept = append(append(kept, ids[i]), own[:]...)
 	}
-	m := metadataOf(s.q, p)
+	m := c.metadataOf(f.q, p)
 	m.Credits = int64(records)
 	return reply{recordsOf(p), m}, records, c.keep(m.free(), "", kept)
 }
@@ -159,7 +159,7 @@ func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) 
 
 // joinAgain is the page of a repetition: the accounts of the first answer, each with the
 // project and the contact that it had there, as they are now.
-func (c *call) joinAgain(ctx context.Context, s searching, j query.Join, kept keptPage) (reply, error) {
+func (s *Server) joinAgain(c *call, ctx context.Context, f searching, j query.Join, kept keptPage) (reply, error) {
 	var accounts, projects, contacts []uuid.UUID
 	for i := 0; i+query.RecordsJoined <= len(kept.IDs); i += query.RecordsJoined {
 		accounts, projects, contacts = append(accounts, kept.IDs[i]), append(projects, kept.IDs[i+1]), append(contacts, kept.IDs[i+2])
@@ -167,7 +167,7 @@ func (c *call) joinAgain(ctx context.Context, s searching, j query.Join, kept ke
 	if len(accounts) == 0 {
 		return reply{records{}, kept.Metadata}, nil
 	}
-	p, err := s.find(ctx, s.q.Among(texts(accounts)))
+	p, err := f.find(ctx, f.q.Among(texts(accounts)))
 	if err != nil {
 		return reply{}, err
 	}
@@ -177,7 +177,7 @@ func (c *call) joinAgain(ctx context.Context, s searching, j query.Join, kept ke
 	}
 	of := [query.RecordsJoined - 1]map[string]jsontext.Value{}
 	for i, d := range []catalog.Dataset{catalog.Projects, catalog.Contacts} {
-		if of[i], err = c.server.Search.GetBatch(ctx, d, known([][]uuid.UUID{projects, contacts}[i]), nil); err != nil {
+		if of[i], err = s.Search.GetBatch(ctx, d, known([][]uuid.UUID{projects, contacts}[i]), nil); err != nil {
 			return reply{}, err
 		}
 	}

@@ -52,8 +52,14 @@ func TestBudgetOfAKey(t *testing.T) {
 	id, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in, other}, Budget: workspace.KeyBudget{DailyCredits: budget}})
 	siblingID, sibling := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
 	server := &api.Server{
-		Search: w.server.Search, Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces,
-		People: w.server.People, Log: w.server.Log,
+		Core: api.Core{
+			Gate:   w.server.Gate,
+			Ledger: w.ledger,
+			Log:    w.server.Log,
+		},
+		Search:     w.server.Search,
+		Workspaces: w.server.Workspaces,
+		People:     w.server.People,
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/netip"
 	"time"
+
+	"atlas/workspace"
 )
 
 // log returns a logger whose lines say which request they are of, from where, and who
@@ -25,7 +27,7 @@ func (c *call) log() *slog.Logger {
 
 // clientAddress is the whole address of the client of a request: the peer of its
 // connection, or whom a trusted proxy names.
-func (s *Server) clientAddress(r *http.Request) string {
+func (s *Core) clientAddress(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
 		return r.RemoteAddr
@@ -50,7 +52,7 @@ type origin struct {
 
 // withClientAddress returns the client's address, and a context with it: the requests of
 // an agent's tools have no connection, and come from where the agent is.
-func (s *Server) withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
+func (s *Core) withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
 	if o, found := ctx.Value(addressKey{}).(origin); found {
 		return ctx, o.shown
 	}
@@ -116,3 +118,23 @@ const statusClientLeft = 499
 func (c *call) left() bool { return errors.Is(context.Cause(c.Context()), context.Canceled) }
 
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// withOrigin is the context of changes that come from the request.
+func (c *call) withOrigin() context.Context {
+	return workspace.WithOrigin(c.Context(), workspace.OriginOf(knownAddress(c.Context()), c.id))
+}
+
+// countRefused counts credentials that were refused.
+func (s *Core) countRefused(ctx context.Context, reason string) {
+	if s.Counts != nil {
+		s.Counts.Refused(reason, workspace.OriginOf(knownAddress(ctx), "").Network)
+	}
+}
+
+// Counts counts for the audit log. Its methods never wait. *auditlog.Counter implements it.
+type Counts interface {
+	// Delivered counts records that somebody got.
+	Delivered(in workspace.ID, by workspace.Author, operation string, records int64)
+	// Refused counts a sign-in, or credentials, that were refused.
+	Refused(reason string, network netip.Prefix)
+}

@@ -62,8 +62,15 @@ func TestLinesSayWhoAndFromWhere(t *testing.T) {
 	sessions := w.sessions(t, session.Options{})
 	log := &logged{}
 	server := &api.Server{
-		Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces, People: w.server.People,
-		Log: slog.New(slog.NewJSONHandler(log, nil)), Sessions: sessions, PlainCookies: true,
+		Core: api.Core{
+			Gate:   w.server.Gate,
+			Ledger: w.ledger,
+			Log:    slog.New(slog.NewJSONHandler(log, nil)),
+		},
+		Workspaces:   w.server.Workspaces,
+		People:       w.server.People,
+		Sessions:     sessions,
+		PlainCookies: true,
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)

@@ -38,48 +38,48 @@ const (
 // requests of its tools are requests of the route table, with all checks.
 var mcpRoute = Route{Operation: "mcp", endpoint: endpoint{body: &schema.Schema{}}}
 
-// mountMCP adds the address for agents. api answers the requests of tools, which the OpenAPI
-// document describes.
-func (s *Server) mountMCP(g *gin.Engine, methods map[string][]string, document []byte, api http.Handler) {
+// agentRows have the address for agents. The OpenAPI document describes the operations that
+// their tools use.
+func (s *Server) agentRows(document []byte) []Mount {
 	if s.MCP == nil {
-		return
+		return nil
 	}
 	agents := &mcp.Server{
-		API: api, Base: Version, Advice: agentAdvice(), Document: document, Key: s.tagger.key,
+		API: http.HandlerFunc(s.Inside), Base: Version, Advice: agentAdvice(), Document: document, Key: s.tagger.key,
 		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()
 	if err != nil {
 		panic(err) // the document is that of this program
 	}
-	methods[mcpPath] = []string{http.MethodPost}
-	s.strangers.keyed[rowKey(http.MethodPost, mcpPath)] = true
-	g.POST(mcpPath, func(ctx *gin.Context) {
-		c := callOf(ctx)
-		c.route = mcpRoute
-		defer c.enter()()
-		caller, err := c.admitAgent()
-		if err != nil {
-			if fault.CodeOf(err) == fault.Unauthorized {
-				ctx.Header("WWW-Authenticate", s.challenge())
-			}
-			c.fail(err)
-			return
+	return []Mount{{http.MethodPost, mcpPath, func(c *call) { s.answerAgent(c, handler) }}}
+}
+
+// answerAgent answers a message of an agent.
+func (s *Server) answerAgent(c *call, agents http.Handler) {
+	c.route = mcpRoute
+	defer c.enter()()
+	caller, err := s.admitAgent(c)
+	if err != nil {
+		if fault.CodeOf(err) == fault.Unauthorized {
+			c.gin.Header("WWW-Authenticate", s.challenge())
 		}
-		if !acceptsJSON(ctx.Request.Header.Values("Accept")) {
-			c.fail(fault.New(fault.BadRequest, "answers to agents are application/json, which Accept leaves out: name it, or leave Accept out"))
-			return
-		}
-		r := ctx.Request.Clone(mcp.WithCaller(c.Context(), caller))
-		r.Header.Set("Accept", "application/json, text/event-stream") // what the protocol asks of clients, and many do not say
-		r.Body = io.NopCloser(bytes.NewReader(c.rawBody))
-		c.rawBody = nil
-		w := &plainErrors{ResponseWriter: ctx.Writer}
-		handler.ServeHTTP(w, r)
-		if err := w.err(); err != nil {
-			c.fail(err)
-		}
-	})
+		c.fail(err)
+		return
+	}
+	if !acceptsJSON(c.gin.Request.Header.Values("Accept")) {
+		c.fail(fault.New(fault.BadRequest, "answers to agents are application/json, which Accept leaves out: name it, or leave Accept out"))
+		return
+	}
+	r := c.gin.Request.Clone(mcp.WithCaller(c.Context(), caller))
+	r.Header.Set("Accept", "application/json, text/event-stream") // what the protocol asks of clients, and many do not say
+	r.Body = io.NopCloser(bytes.NewReader(c.rawBody))
+	c.rawBody = nil
+	w := &plainErrors{ResponseWriter: c.gin.Writer}
+	agents.ServeHTTP(w, r)
+	if err := w.err(); err != nil {
+		c.fail(err)
+	}
 }
 
 // metadataRows say where agents get a token.
@@ -180,8 +180,8 @@ func (s *Server) challenge() string {
 // admitAgent checks a request of an agent, and receives its body. It holds a place of the
 // second phase until it is answered, and none of the third: the requests of tools take
 // those.
-func (c *call) admitAgent() (mcp.Caller, error) {
-	if err := c.server.checkOrigin(c.gin.Request); err != nil {
+func (s *Server) admitAgent(c *call) (mcp.Caller, error) {
+	if err := s.checkOrigin(c.gin.Request); err != nil {
 		return mcp.Caller{}, err
 	}
 	if !c.acquireFresh() {
@@ -190,7 +190,7 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	// A cookie does not count here: an agent is no page.
 	header := c.gin.Request.Header.Values("Authorization")
 	var err error
-	if c.identity, err = c.server.byHeader(c.Context(), header); err != nil {
+	if c.identity, err = s.byHeader(c.Context(), header); err != nil {
 		return mcp.Caller{}, err
 	}
 	if !c.acquireReceiving() {
@@ -204,9 +204,9 @@ func (c *call) admitAgent() (mcp.Caller, error) {
 	if c.checkPath(); len(c.pathIssues) > 0 {
 		return mcp.Caller{}, c.pathIssues.Err()
 	}
-	in, err := c.server.Gate.Resolve(c.Context(), c.identity, params["workspace_id"], false)
+	in, err := s.Gate.Resolve(c.Context(), c.identity, params["workspace_id"], false)
 	if err == nil {
-		c.principal, err = c.server.Gate.Authorize(c.Context(), c.identity, in)
+		c.principal, err = s.Gate.Authorize(c.Context(), c.identity, in)
 	}
 	if err != nil {
 		return mcp.Caller{}, err

@@ -78,12 +78,29 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 	for i := range servers {
 		s := w.server
 		server := &api.Server{
-			Search: s.Search, Facets: s.Facets, Match: s.Match, Changes: s.Changes, Merges: s.Merges, Audit: s.Audit, Gate: s.Gate, Ledger: s.Ledger,
-			Workspaces: s.Workspaces, Answers: s.Answers, People: s.People, Book: s.Book, Views: s.Views,
-			Records: s.Records, Queue: s.Queue, Log: slog.New(slog.DiscardHandler),
-			ETagKey: []byte("a key of both servers"), Origins: []string{"https://app.example"},
-			PublicURL: "https://atlas.example", TokenIssuer: issuer,
-			MCP: &api.MCP{MaxBytes: maxBytes},
+			Core: api.Core{
+				Gate:      s.Gate,
+				Ledger:    s.Ledger,
+				Answers:   s.Answers,
+				Log:       slog.New(slog.DiscardHandler),
+				ETagKey:   []byte("a key of both servers"),
+				Origins:   []string{"https://app.example"},
+				PublicURL: "https://atlas.example",
+			},
+			Search:      s.Search,
+			Facets:      s.Facets,
+			Match:       s.Match,
+			Changes:     s.Changes,
+			Merges:      s.Merges,
+			Audit:       s.Audit,
+			Workspaces:  s.Workspaces,
+			People:      s.People,
+			Book:        s.Book,
+			Views:       s.Views,
+			Records:     s.Records,
+			Queue:       s.Queue,
+			TokenIssuer: issuer,
+			MCP:         &api.MCP{MaxBytes: maxBytes},
 		}
 		for _, c := range change {
 			c(server)

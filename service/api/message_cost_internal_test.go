@@ -104,8 +104,17 @@ func costs(
 // find nothing.
 func open() http.Handler {
 	s := &Server{
-		Log: slog.New(slog.DiscardHandler), Gate: anybody{}, Ledger: unspent{}, Search: nothing{}, MaxRequests: 10_000,
-		Pages: noPages{}, MCP: &MCP{}, PublicURL: "https://atlas.example", TokenIssuer: "https://issuer.example",
+		Core: Core{
+			Log:         slog.New(slog.DiscardHandler),
+			Gate:        anybody{},
+			Ledger:      unspent{},
+			MaxRequests: 10_000,
+			Pages:       noPages{},
+			PublicURL:   "https://atlas.example",
+		},
+		Search:      nothing{},
+		MCP:         &MCP{},
+		TokenIssuer: "https://issuer.example",
 	}
 	s.strangers.unpaced = true
 	return s.Handler()

@@ -106,10 +106,10 @@ var countMetadataSchema = schema.Named(
 )
 
 // metadataOf is the metadata of the page that answers q. Each record costs one credit.
-func metadataOf(q query.Query, p query.Page) pageMetadata {
+func (c *call) metadataOf(q query.Query, p query.Page) pageMetadata {
 	m := pageMetadata{
 		Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)),
-		NotFound: p.NotFound, Hints: allAddressed(q.Hints.For(p.Total, p.Named)),
+		NotFound: p.NotFound, Hints: c.server.addresses.inAll(q.Hints.For(p.Total, p.Named)),
 	}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next

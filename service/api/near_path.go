@@ -11,6 +11,7 @@ import (
 
 	"atlas/internal/input"
 	"atlas/search/catalog"
+	"atlas/search/query"
 )
 
 // notFoundText says that no route has a path, and which one was probably meant.
@@ -393,4 +394,12 @@ func bySearch(a, b string) int {
 		return -1
 	}
 	return 1
+}
+
+func includeKeys(d catalog.Dataset) []string {
+	var keys []string
+	for _, inc := range query.Includes(d) {
+		keys = append(keys, inc.Key)
+	}
+	return keys
 }

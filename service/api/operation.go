@@ -31,8 +31,8 @@ type operationDoc struct {
 	// metadata is the schema of the metadata. nil means freeMetadata, or
 	// batchMetadataSchema for a batch.
 	metadata *schema.Schema
-	// dryRun means that dryRunAnswer is another successful answer.
-	dryRun bool
+	// dryRun is the schema of the answer to a dry run; nil: there are none.
+	dryRun *schema.Schema
 	// free says which calls of a metered route cost nothing; "": none but dry runs.
 	free string
 	// codes are the route's errors in addition to those that follow from its
@@ -70,7 +70,7 @@ func (r Route) drawsTokens() bool {
 }
 
 // mayBeFree reports whether some calls of a metered route are not metered.
-func (r Route) mayBeFree() bool { return r.doc.dryRun || r.doc.free != "" }
+func (r Route) mayBeFree() bool { return r.doc.dryRun != nil || r.doc.free != "" }
 
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
@@ -137,8 +137,8 @@ func (r Route) operation() *openapi.Operation {
 		schema.Object(schema.Required("data", r.doc.data.Part(name+"Data")), schema.Required("metadata", metadata)),
 	)
 	example := answer.Sample()
-	if r.doc.dryRun {
-		answer = schema.Named(name+"Answer", &schema.Schema{OneOf: []*schema.Schema{answer, dryRunAnswer}})
+	if r.doc.dryRun != nil {
+		answer = schema.Named(name+"Answer", &schema.Schema{OneOf: []*schema.Schema{answer, r.doc.dryRun}})
 	}
 	success := openapi.Response{
 		Description: "Success.", Headers: r.headers(true),
@@ -359,5 +359,5 @@ func failureExample(code fault.Code) any {
 	if code == fault.InvalidInput {
 		e = fault.Validation(fault.Issue{Code: fault.InvalidType, Path: []string{"filters", "stage"}, Message: e.Message})
 	}
-	return bodyOf(e, errorsPath+"#"+string(code))
+	return addresses(nil).bodyOf(e, errorsPath+"#"+string(code))
 }

@@ -20,15 +20,11 @@ type Pages interface {
 	Serve(w http.ResponseWriter, r *http.Request) bool
 }
 
-// notPages are the beginnings of paths that never lead to a page: an address of the
-// API that does not exist answers as the API does.
-var notPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", "/scim"}
-
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"
 
 // servePage answers a request that no route takes, if the Explorer has the page.
-func (s *Server) servePage(ctx *gin.Context) bool {
+func (s *Core) servePage(ctx *gin.Context) bool {
 	ctx.Status(http.StatusOK) // gin sets 404 before
 	return s.Pages.Serve(ctx.Writer, ctx.Request)
 }

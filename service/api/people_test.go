@@ -445,9 +445,14 @@ func TestIssuerAwayShowsInReadiness(t *testing.T) {
 	gate, err := auth.New(nil, auth.Config{JWKS: source.URL, Issuer: issuer, Audience: audience, JWKSRefresh: 20 * time.Millisecond})
 	fatal(t, err)
 	defer gate.Close()
-	server := &api.Server{Log: slog.New(slog.DiscardHandler), Probes: map[string]api.Probe{
-		"tokens": func(context.Context) error { return gate.Ready() },
-	}}
+	server := &api.Server{
+		Core: api.Core{
+			Log: slog.New(slog.DiscardHandler),
+			Probes: map[string]api.Probe{
+				"tokens": func(context.Context) error { return gate.Ready() },
+			},
+		},
+	}
 	handler := server.Handler()
 	ready := func() (int, string) {
 		w := httptest.NewRecorder()

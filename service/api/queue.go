@@ -36,7 +36,7 @@ func (s *Server) queueRoutes() []Route {
 					{"unread", "How many signals are unread", []byte(`{"dry_run":true}`)},
 					{"book", "Those of the accounts and projects in the book", []byte(`{"in_book":true,"limit":50}`)},
 				},
-				data: schema.Array(recordSchema(catalog.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: true,
+				data: schema.Array(recordSchema(catalog.Signals), 0, query.MaxLimit), metadata: queueMetadataSchema, dryRun: dryRunAnswer,
 			}},
 		{Method: "POST", Path: "/workspace/signal-queue/dismiss/batch", Operation: "dismiss_signals_batch",
 			Scope: write, Budget: Budget{placesRecords, maxBatch, 256},
@@ -71,7 +71,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		return s.Queue.Search(ctx, c.workspace(), r)
 	}
 	if r.DryRun {
-		return c.dryRun(searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
+		return s.dryRun(c, searching{q: r.Query, find: func(ctx context.Context, _ query.Query) (query.Page, error) {
 			p, err := find(ctx, r)
 			return p.Page, err
 		}}, 1)
@@ -85,7 +85,7 @@ func (s *Server) searchQueue(c *call, r query.QueueRequest) (reply, error) {
 		if p.Page, err = shown(r.Query, p.Page); err != nil {
 			return reply{}, 0, err
 		}
-		m := metadataOf(r.Query, p.Page)
+		m := c.metadataOf(r.Query, p.Page)
 		return reply{recordsOf(p.Page), queueMetadata{m, p.Unread}}, len(p.Rows), c.keepRows(
 			queueMetadata{m.free(), p.Unread}, whole[:len(p.Rows)],
 		)

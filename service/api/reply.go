@@ -26,6 +26,11 @@ type records []jsontext.Value
 
 func recordsOf(p query.Page) any { return records(p.Rows) }
 
+// appender is data that writes itself.
+type appender interface {
+	append(b []byte) ([]byte, error)
+}
+
 const jsonType = "application/json; charset=utf-8"
 
 // bodies are buffers for building answers. Writing to a client copies the buffer,
@@ -91,7 +96,7 @@ func (r reply) append(b []byte) ([]byte, error) {
 		b = append(b, ']')
 	case jsontext.Value:
 		b = append(b, data...)
-	case searchResults:
+	case appender:
 		if b, err = data.append(b); err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ func fuzzed(t *testing.T, rawQuery string) *call {
 	ctx, _ := gin.CreateTestContext(httptest.NewRecorder())
 	ctx.Request = &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/", RawQuery: rawQuery}, Header: http.Header{}}
 	ctx.Request = ctx.Request.WithContext(t.Context())
-	return &call{gin: ctx, server: &Server{}}
+	return &call{gin: ctx, server: &Core{}}
 }
 
 // FuzzParameters: accepted query parameters are within their limits, and others are

@@ -1,13 +1,22 @@
 package api
 
 import (
-	"slices"
-
 	"atlas/workspace"
 )
 
 // Version is the first part of every path. It names the contract's version.
 const Version = "/api/v1"
+
+// DocsPath is the first page of the documentation. Below it are the guides, the reference,
+// and the page of errors.
+const DocsPath = "/docs"
+
+// Pages of the documentation that no file has.
+const (
+	errorsPage    = "errors"
+	errorsPath    = DocsPath + "/" + errorsPage
+	referencePath = DocsPath + "/reference"
+)
 
 // Route is one row of the route table: everything that is specific to a route.
 type Route struct {
@@ -77,17 +86,3 @@ const (
 	// and its principal stays empty.
 	Newcomers
 )
-
-// Routes is the route table.
-func (s *Server) Routes() []Route {
-	return slices.Concat(
-		s.workspaceRoutes(), s.auditRoutes(), s.auditLogRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.pivotRoutes(),
-		s.suggestRoutes(),
-		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
-		s.viewRoutes(), s.viewRecordRoutes(), s.boardRoutes(), s.favoriteRoutes(), s.alertRoutes(),
-		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
-		s.keyActionRoutes(),
-		s.identityRoutes(),
-		s.skillRoutes(), s.provisioningRoutes(),
-	)
-}

@@ -51,7 +51,7 @@ func (s *Server) scimRows() []stranger {
 	}
 	row := func(method, path, operation string, run func(c *call, by provider) error) stranger {
 		return visit(stranger{method: method, path: scim.Base + path, operation: operation, class: classSCIM}, func(ctx *gin.Context) error {
-			return callOf(ctx).provide(run)
+			return s.provide(callOf(ctx), run)
 		}, func(ctx *gin.Context, err error) { callOf(ctx).failSCIM(err) })
 	}
 	return []stranger{
@@ -97,15 +97,14 @@ func described(all func() []scim.Resource) func(c *call, by provider) error {
 }
 
 // provide recognizes the token of a request, receives the body, and runs what is asked for.
-func (c *call) provide(run func(c *call, by provider) error) error {
-	s := c.server
+func (s *Server) provide(c *call, run func(c *call, by provider) error) error {
 	text, err := scimToken(c.gin.Request.Header.Values("Authorization"))
 	var from netip.Addr
 	if err == nil {
 		from = knownAddress(c.Context())
 		var r scim.TokenRecord
 		if r, err = s.SCIM.Tokens.Recognize(c.Context(), text, workspace.ClientNetwork(from)); err == nil {
-			return c.provideBy(provider{r}, run)
+			return s.provideBy(c, provider{r}, run)
 		}
 	}
 	if code := fault.CodeOf(err); code == fault.Unauthorized || code == fault.Forbidden {
@@ -115,8 +114,7 @@ func (c *call) provide(run func(c *call, by provider) error) error {
 	return err
 }
 
-func (c *call) provideBy(by provider, run func(c *call, by provider) error) error {
-	s := c.server
+func (s *Server) provideBy(c *call, by provider, run func(c *call, by provider) error) error {
 	c.target = by.ID.String()
 	if !s.strangers.unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.perSecond, paceOfSCIM.burst).Allow() {
 		return c.tooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.perSecond, paceOfSCIM.burst)
@@ -203,6 +201,15 @@ func (c *call) writeSCIM(status int, body any) error {
 func ofSCIM(r *http.Request) bool {
 	rest, is := strings.CutPrefix(r.URL.Path, scim.Base)
 	return is && (rest == "" || rest[0] == '/')
+}
+
+// failsSCIM answers an error of a request that is of SCIM.
+func failsSCIM(c *call, err error) bool {
+	of := ofSCIM(c.gin.Request)
+	if of {
+		c.failSCIM(err)
+	}
+	return of
 }
 
 // failSCIM answers an error in the shape of SCIM.

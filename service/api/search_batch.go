@@ -40,12 +40,8 @@ const (
 	renewEach = 2 * time.Second
 )
 
-// Why searches of a batch have no answer.
-const (
-	notSearchedText = "the service could not answer this search; send it again"
-	tooManyBytes    = "not searched, because the records of this batch already have 16 MB; send it in another batch"
-	grantedText     = "the searches before this one may use what was left of the credits; send it again in another request"
-)
+// grantedText says why a search after others that reserved credits has no answer.
+const grantedText = "the searches before this one may use what was left of the credits; send it again in another request"
 
 const searchesMember = "searches"
 
@@ -56,7 +52,7 @@ var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 ))
 
 // searchBatchRoute is a batch of the searches whose bodies are alternatives.
-func searchBatchRoute(path, operation string, scope workspace.Scope, summary string, examples []example, alternatives []*schema.Schema,
+func (s *Server) searchBatchRoute(path, operation string, scope workspace.Scope, summary string, examples []example, alternatives []*schema.Schema,
 	read func(*call) func(issues input.Issues, item input.Value) (searching, error)) Route {
 	item := schema.Named(schema.Identifier(operation)+"Item", schema.AnyOfObjects(alternatives...))
 	items := schema.Array(item, 1, maxBatchSearches).Described("Each is the body of a single search, with a `limit` of " +
@@ -67,7 +63,7 @@ func searchBatchRoute(path, operation string, scope workspace.Scope, summary str
 		endpoint: endpoint{
 			body: schema.Object(schema.Required(searchesMember, items)), item: item, items: searchesMember,
 			handle: func(c *call) (reply, error) {
-				return c.searchBatch(read(c))
+				return s.searchBatch(c, read(c))
 			},
 		},
 		doc: operationDoc{
@@ -114,7 +110,7 @@ func (s *Server) dataBatchRoute() Route {
 	for _, d := range catalog.Datasets {
 		bodies = append(bodies, query.SearchRule(d, catalog.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
 	}
-	return searchBatchRoute(
+	return s.searchBatchRoute(
 		"/data/search/batch",
 		"search_data_batch",
 		workspace.DataRead,
@@ -142,7 +138,7 @@ func (s *Server) workspaceBatchRoute() Route {
 		)
 		bodies = append(bodies, body.When(schema.Requires("view_id"), schema.Never().At("dataset"), schema.Requires("dataset")))
 	}
-	return searchBatchRoute(
+	return s.searchBatchRoute(
 		"/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead,
 		"Several searches of the book and of Views",
 		[]example{{

@@ -155,7 +155,7 @@ func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
 }
 
 // replayBatch answers a repetition: each search with its present rows, and a token for each.
-func (c *call) replayBatch(b []*batchedSearch, kept []byte) (reply, error) {
+func (s *Server) replayBatch(c *call, b []*batchedSearch, kept []byte) (reply, error) {
 	return c.replay(kept, func(ctx context.Context, page keptPage) (reply, error) {
 		c.oweTokens(len(b) - 1)
 		var all []keptSearch
@@ -176,13 +176,13 @@ func (c *call) replayBatch(b []*batchedSearch, kept []byte) (reply, error) {
 			pages[i].IDs, page.IDs = page.IDs[:n], page.IDs[n:]
 		}
 		errs := make([]error, len(b))
-		c.server.Search.Together(ctx, len(b), func(ctx context.Context, i int) {
+		s.Search.Together(ctx, len(b), func(ctx context.Context, i int) {
 			switch {
 			case results[i].failure != nil:
 			case b[i].q.DryRun:
-				results[i].reply, errs[i] = c.dryPage(ctx, b[i].searching, 1)
+				results[i].reply, errs[i] = s.dryPage(c, ctx, b[i].searching, 1)
 			default:
-				results[i].reply, errs[i] = c.pageAgain(ctx, b[i].searching, pages[i])
+				results[i].reply, errs[i] = s.pageAgain(c, ctx, b[i].searching, pages[i])
 			}
 		})
 		m := batchMetadata{}

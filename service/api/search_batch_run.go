@@ -29,7 +29,7 @@ type batchedSearch struct {
 }
 
 // searchBatch answers a batch whose items read reads.
-func (c *call) searchBatch(read func(issues input.Issues, item input.Value) (searching, error)) (reply, error) {
+func (s *Server) searchBatch(c *call, read func(issues input.Issues, item input.Value) (searching, error)) (reply, error) {
 	sent, err := c.batchItems(searchesMember, maxBatchSearches, nil)
 	if err != nil || len(c.pathIssues) > 0 {
 		return reply{}, joinIssues(c.pathIssues, err)
@@ -57,7 +57,7 @@ func (c *call) searchBatch(read func(issues input.Issues, item input.Value) (sea
 	}
 	defer release()
 	c.oweTurns(len(b) - 1)
-	return c.meteredBatch(b)
+	return s.meteredBatch(c, b)
 }
 
 // acquireBatch waits for the place of a batch.
@@ -71,7 +71,7 @@ func (c *call) acquireBatch() (release func(), err error) {
 }
 
 // meteredBatch is metered for the searches of a batch.
-func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
+func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
 	var amounts []int64
 	var asked []*batchedSearch
 	for _, item := range b {
@@ -83,7 +83,7 @@ func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
 		if err := c.showUnmetered(); err != nil {
 			return reply{}, err
 		}
-		c.runBatch(b)
+		s.runBatch(c, b)
 		r, _, err := c.batchAnswer(b)
 		return r, err
 	}
@@ -95,7 +95,7 @@ func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
 		return reply{}, err
 	}
 	if kept != nil {
-		return c.replayBatch(b, kept)
+		return s.replayBatch(c, b, kept)
 	}
 	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
 	reserved := int64(0)
@@ -108,7 +108,7 @@ func (c *call) meteredBatch(b []*batchedSearch) (reply, error) {
 		}
 	}
 	stop := c.renewing(reservation)
-	c.runBatch(b)
+	s.runBatch(c, b)
 	stop()
 	if c.left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return isServerFault(item.err) }) {
 		// What is charged is kept, and this would not be: the repetition runs, and is charged.
@@ -158,7 +158,7 @@ func (c *call) renewing(r *credits.Reservation) (stop func()) {
 }
 
 // runBatch runs the searches that have no error yet.
-func (c *call) runBatch(b []*batchedSearch) {
+func (s *Server) runBatch(c *call, b []*batchedSearch) {
 	var tasks []*batchedSearch
 	for _, item := range b {
 		if item.err == nil {
@@ -171,17 +171,17 @@ func (c *call) runBatch(b []*batchedSearch) {
 	ctx, cancel := context.WithTimeout(c.Context(), batchWithin)
 	defer cancel()
 	var bytes atomic.Int64
-	c.server.Search.Together(ctx, len(tasks), func(ctx context.Context, i int) {
+	s.Search.Together(ctx, len(tasks), func(ctx context.Context, i int) {
 		item := tasks[i]
 		if bytes.Load() > maxBatchBytes {
 			item.err = fault.New(fault.Unavailable, tooManyBytes)
 			return
 		}
 		if item.q.DryRun {
-			item.reply, item.err = c.dryPage(ctx, item.searching, 1)
+			item.reply, item.err = s.dryPage(c, ctx, item.searching, 1)
 			return
 		}
-		item.reply, item.rows, item.err = c.searchPage(ctx, item.searching)
+		item.reply, item.rows, item.err = s.searchPage(c, ctx, item.searching)
 		for _, row := range item.rows {
 			item.bytes += len(row)
 		}

@@ -19,9 +19,6 @@ const securityPath = "/.well-known/security.txt"
 // than a year.
 const securityValid = 180 * 24 * time.Hour
 
-// hstsHeader makes browsers use TLS alone for a year, where it is in front of the service.
-const hstsHeader = "max-age=31536000"
-
 // reportingPath is the page that says how to report a vulnerability, made of SECURITY.md.
 const reportingPath = DocsPath + "/reporting"
 

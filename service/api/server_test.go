@@ -16,7 +16,7 @@ import (
 // each, and answers 405 for paths of the table.
 func TestEveryPathIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := &Server{Log: slog.New(slog.DiscardHandler)}
+	s := &Server{Core: Core{Log: slog.New(slog.DiscardHandler)}}
 	h := s.Handler()
 	segments := []string{"", "api", "v1", "data", "workspace", "accounts", "search", "fields", "usage", "x", "%2F", "%20", "é", "credits"}
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "TRACE"}
@@ -66,7 +66,7 @@ func TestEveryPathIsAnswered(t *testing.T) {
 // An unescaped path can contain any bytes, and messages quote it.
 func TestAnyBytesInAPath(t *testing.T) {
 	t.Parallel()
-	h := (&Server{Log: slog.New(slog.DiscardHandler)}).Handler()
+	h := (&Server{Core: Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
 	for _, path := range []string{"/%ff", Version + "/data/%ff/search", Version + "/data/%c0%80", Version + "/%ed%a0%80/x", Version + "/%00"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))

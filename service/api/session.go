@@ -276,7 +276,7 @@ func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, err
 	i, err := s.identityOf(ctx.Request.Context(), found)
 	if err == nil {
 		callOf(ctx).identity = i
-		err = callOf(ctx).logSession("session.started", map[string]any{"by": by})
+		err = s.logSession(callOf(ctx), "session.started", map[string]any{"by": by})
 	}
 	if old := s.sessionToken(ctx.Request); err == nil && old != "" {
 		err = s.Sessions.End(ctx.Request.Context(), old)
@@ -326,7 +326,7 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 		s.setCookie(ctx, "", "", -1)
 		if err == nil {
 			// The session is over, whether or not the log can be written.
-			if err := callOf(ctx).logSession("session.ended", nil); err != nil {
+			if err := s.logSession(callOf(ctx), "session.ended", nil); err != nil {
 				callOf(ctx).log().Warn("the audit log lacks the end of a session", "error", err.Error())
 			}
 			callOf(ctx).log().Info("signed out")
@@ -345,4 +345,12 @@ func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 		Name: s.cookieName() + added, Value: value, Path: "/", MaxAge: maxAge,
 		Secure: !s.PlainCookies, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
+}
+
+// logSession adds an event of the caller's session to the log.
+func (s *Server) logSession(c *call, action string, details map[string]any) error {
+	if s.SignInLog == nil {
+		return nil
+	}
+	return s.SignInLog.AddEvent(c.withOrigin(), c.identity.Author(), action, "session", uuid.Nil, details)
 }

@@ -78,8 +78,18 @@ func (w *world) sessions(t *testing.T, o session.Options) *session.Store {
 func (w *world) serveSessions(t *testing.T, s *session.Store, plain bool) string {
 	t.Helper()
 	server := &api.Server{
-		Search: w.server.Search, Facets: w.server.Facets, Gate: w.server.Gate, Ledger: w.ledger, Workspaces: w.server.Workspaces,
-		People: w.server.People, Log: w.server.Log, Sessions: s, PlainCookies: plain, SignInLog: w.system,
+		Core: api.Core{
+			Gate:   w.server.Gate,
+			Ledger: w.ledger,
+			Log:    w.server.Log,
+		},
+		Search:       w.server.Search,
+		Facets:       w.server.Facets,
+		Workspaces:   w.server.Workspaces,
+		People:       w.server.People,
+		Sessions:     s,
+		PlainCookies: plain,
+		SignInLog:    w.system,
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)

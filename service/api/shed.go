@@ -60,10 +60,10 @@ type load struct {
 // body.
 const minPlaces = 256
 
-func (s *Server) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) }
+func (s *Core) maxFresh() int64 { return max(int64(s.MaxRequests), minPlaces) }
 
 // maxReceiving is four times the limit of the third phase.
-func (s *Server) maxReceiving() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
+func (s *Core) maxReceiving() int64 { return max(4*int64(s.MaxRequests), minPlaces) }
 
 // newcomers is the limiter key that all users without a workspace share: anyone can
 // create any number of users at the token issuer.
@@ -171,14 +171,14 @@ func (c *call) busy() error {
 // balancers send no new requests, and each answer closes its connection. The server
 // still handles requests that arrive. Idle connections stay open, because a balancer
 // may be sending a request on one.
-func (s *Server) Drain() { s.load.draining.Store(true) }
+func (s *Core) Drain() { s.load.draining.Store(true) }
 
 // idlePoll is the polling interval of Idle.
 const idlePoll = 5 * time.Millisecond
 
 // Idle returns nil when no API request is in progress, or the error of ctx when it
 // ends.
-func (s *Server) Idle(ctx context.Context) error {
+func (s *Core) Idle(ctx context.Context) error {
 	each := time.NewTicker(idlePoll)
 	defer each.Stop()
 	for s.load.requests.Load() > 0 {

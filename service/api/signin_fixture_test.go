@@ -41,10 +41,18 @@ func newSignInWorld(t *testing.T, change ...func(*api.Server)) *signInWorld {
 	}, w.system, w.sessions(t, session.Options{}))
 	t.Cleanup(signIn.Close)
 	s := &api.Server{
-		Search: w.world.server.Search, Facets: w.world.server.Facets, Gate: w.world.server.Gate, Ledger: w.ledger,
-		Workspaces: w.world.server.Workspaces,
-		People:     w.world.server.People, Log: log, Memberships: w.system, SignIn: signIn,
-		Sessions: w.sessions(t, session.Options{Renew: signIn.Renew}),
+		Core: api.Core{
+			Gate:   w.world.server.Gate,
+			Ledger: w.ledger,
+			Log:    log,
+		},
+		Search:      w.world.server.Search,
+		Facets:      w.world.server.Facets,
+		Workspaces:  w.world.server.Workspaces,
+		People:      w.world.server.People,
+		Memberships: w.system,
+		SignIn:      signIn,
+		Sessions:    w.sessions(t, session.Options{Renew: signIn.Renew}),
 	}
 	for _, each := range change {
 		each(s)

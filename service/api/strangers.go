@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -131,25 +130,16 @@ var (
 	unknownRow   = stranger{operation: opNone, class: classUnknown}
 )
 
-// strangerRows is the table of addresses that need no key. Whatever is in neither table is
-// classUnknown.
-func (s *Server) strangerRows(document []byte) []stranger {
-	return slices.Concat(
-		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
-		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.scimRows(),
-	)
-}
-
 func rowKey(method, path string) string { return method + " " + path }
 
 // mountStrangers adds the rows to the router.
-func (s *Server) mountStrangers(g *gin.Engine, methods map[string][]string, document []byte) {
+func (s *Core) mountStrangers(g *gin.Engine, methods map[string][]string, rows []stranger) {
 	s.strangers.rows = map[string]*stranger{}
 	s.strangers.byAddress = ratelimit.NewBuckets[clientOfClass](maxAddresses)
 	for class, l := range limitsOf {
 		s.strangers.sums[class] = rate.NewLimiter(rate.Limit(l.sum.perSecond), l.sum.burst)
 	}
-	for _, row := range s.strangerRows(document) {
+	for _, row := range rows {
 		s.strangers.rows[rowKey(row.method, row.path)] = &row
 		if row.below {
 			continue
@@ -160,7 +150,7 @@ func (s *Server) mountStrangers(g *gin.Engine, methods map[string][]string, docu
 }
 
 // guard is before every request, and holds those without a key to the limits of their row.
-func (s *Server) guard(ctx *gin.Context) {
+func (s *Core) guard(ctx *gin.Context) {
 	c := callOf(ctx)
 	c.client = s.clientOf(ctx.Request)
 	row := s.rowOf(ctx)
@@ -187,7 +177,7 @@ func (s *Server) guard(ctx *gin.Context) {
 }
 
 // rowOf is the row of a request, nil if it needs a key.
-func (s *Server) rowOf(ctx *gin.Context) *stranger {
+func (s *Core) rowOf(ctx *gin.Context) *stranger {
 	method, path := ctx.Request.Method, ctx.FullPath()
 	switch key := rowKey(method, path); {
 	case path != "" && s.strangers.keyed[key]:
@@ -318,11 +308,11 @@ func (c *call) tooMany(format string, args ...any) error {
 
 // mayBePage reports whether the Explorer may have a page or a file at an address that no
 // route has.
-func (s *Server) mayBePage(r *http.Request) bool {
+func (s *Core) mayBePage(r *http.Request) bool {
 	if s.Pages == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false
 	}
-	for _, path := range notPages {
+	for _, path := range s.NotPages {
 		if rest, is := strings.CutPrefix(r.URL.Path, path); is && (rest == "" || rest[0] == '/') {
 			return false
 		}

@@ -28,9 +28,17 @@ import (
 func openServer(t *testing.T) *Server {
 	t.Helper()
 	return &Server{
-		Log: slog.New(slog.DiscardHandler), PublicURL: "https://atlas.example", TokenIssuer: "https://issuer.example",
-		Sessions: noSessions{}, SignIn: noSignIn{}, PlainCookies: true, Unsubscribe: noMails{}, MailLinks: noMails{},
-		Erasures: noErasures{},
+		Core: Core{
+			Log:       slog.New(slog.DiscardHandler),
+			PublicURL: "https://atlas.example",
+		},
+		TokenIssuer:  "https://issuer.example",
+		Sessions:     noSessions{},
+		SignIn:       noSignIn{},
+		PlainCookies: true,
+		Unsubscribe:  noMails{},
+		MailLinks:    noMails{},
+		Erasures:     noErasures{},
 	}
 }
 
@@ -405,7 +413,7 @@ func TestPlacesOfStrangers(t *testing.T) {
 		cancel() // a refusal does not wait
 		ctx.Request = httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil)
 		ctx.Request.RemoteAddr = from + ":5000"
-		c := &call{server: s, gin: ctx}
+		c := &call{server: &s.Core, gin: ctx}
 		c.client = s.clientOf(ctx.Request)
 		return c
 	}

@@ -96,7 +96,7 @@ func (s *Server) viewRecordRoutes() []Route {
 					{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
 				},
 				data:     schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)),
-				metadata: pageMetadataSchema, dryRun: true, codes: []fault.Code{fault.ViewNotFound},
+				metadata: pageMetadataSchema, dryRun: dryRunAnswer, codes: []fault.Code{fault.ViewNotFound},
 			}},
 	}
 }
@@ -182,7 +182,7 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return c.search(search)
+	return s.search(c, search)
 }
 
 // viewSearch is a search of a View, whose body parse parses. found has Views that were read

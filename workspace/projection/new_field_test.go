@@ -199,7 +199,7 @@ func wantDescribed(t *testing.T, dataset, schema, field string) {
 		t.Errorf("%s has %d descriptors of %s", dataset, len(found), field)
 	}
 	answer := httptest.NewRecorder()
-	server := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	server := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	server.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 	var d struct {
 		Components struct {

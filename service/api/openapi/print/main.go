@@ -14,7 +14,7 @@ import (
 
 func main() {
 	w := httptest.NewRecorder()
-	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 	if _, err := io.Copy(os.Stdout, w.Body); err != nil {
 		fmt.Fprintln(os.Stderr, err)
