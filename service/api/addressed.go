@@ -58,3 +58,6 @@ func (a addresses) inIssues(issues []fault.Issue) []fault.Issue {
 	}
 	return all
 }
+
+// addressed are sentences for the caller, with addresses.
+func (c *call) addressed(messages []string) []string { return c.server.addresses.inAll(messages) }

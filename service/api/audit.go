@@ -96,7 +96,7 @@ func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) 
 	}
 	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
 		err := c.wait(func() error {
-			return s.Audit.Wait(c.Context(), c.workspace(), r.FeedRequest, after, s.load.draining.Load)
+			return s.Audit.Wait(c.Context(), c.workspace(), r.FeedRequest, after, s.stopping)
 		})
 		if err != nil {
 			return reply{}, err

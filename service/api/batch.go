@@ -217,7 +217,7 @@ func (c *call) itemResults(idKey string, results []batchResult) ([]map[string]an
 		}
 		if r.err != nil {
 			m.Failed++
-			failure := c.server.itemErrorOf(r.err)
+			failure := c.itemErrorOf(r.err)
 			item["status"], item["error"] = failure.Code, failure
 		} else {
 			m.Succeeded++
@@ -236,7 +236,8 @@ func (c *call) batchReply(idKey string, results []batchResult) (reply, error) {
 	return reply{map[string]any{"results": items}, m}, err
 }
 
-func (s *Core) itemErrorOf(err error) itemError {
+func (c *call) itemErrorOf(err error) itemError {
+	s := c.server
 	e := faultOf(err)
 	item := itemError{e.Code, s.addresses.in(e.Message), s.docURL(e.Code), s.addresses.inIssues(e.Issues), e.MergedInto, e.Current}
 	switch {

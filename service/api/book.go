@@ -297,7 +297,7 @@ func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []b
 				if !batch {
 					return reply{}, gone
 				}
-				r["status"], r["error"] = gone.Code, s.itemErrorOf(gone)
+				r["status"], r["error"] = gone.Code, c.itemErrorOf(gone)
 			}
 			m.Failed++
 		}

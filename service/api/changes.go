@@ -120,7 +120,7 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 	// The rest of the time is for reading.
 	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
 		err := c.wait(func() (err error) {
-			after, err = s.Changes.Wait(c.Context(), r, after, s.load.draining.Load)
+			after, err = s.Changes.Wait(c.Context(), r, after, s.stopping)
 			return err
 		})
 		if err != nil {

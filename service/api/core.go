@@ -103,6 +103,8 @@ type Core struct {
 	Fails func(c *call, err error) bool
 	// Cookies means that a session may say who calls, in place of a header.
 	Cookies bool
+	// Unpaced turns the token buckets of strangers off, for tests that send very many requests.
+	Unpaced bool
 	// NotPages are the beginnings of paths that never lead to a page of Pages.
 	NotPages []string
 

@@ -8,11 +8,9 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"atlas"
-	"atlas/internal/asset"
 	"atlas/internal/fault"
 	"atlas/internal/release"
 	"atlas/service/manual"
-	"atlas/workspace"
 )
 
 // What a request costs in tokens of classDocuments, for its bytes or its work. A search of
@@ -27,7 +25,7 @@ const (
 func (s *Server) documentRows(document []byte) []stranger {
 	pages := sync.OnceValue(s.manual) // with the first request for one
 	var rows []stranger
-	whole := s.openAPI(document)
+	whole := s.unchanging(document)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(rows, stranger{
 			method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments,
@@ -35,29 +33,14 @@ func (s *Server) documentRows(document []byte) []stranger {
 		})
 		show := func(ctx *gin.Context) { showPage(ctx, pages()) }
 		rows = append(rows,
-			stranger{method: method, path: DocsPath, operation: opDocs, class: classDocuments, handle: show},
-			stranger{method: method, path: DocsPath + "/*file", operation: opDocs, class: classDocuments, handle: show},
+			stranger{method: method, path: DocsPath, operation: "docs", class: classDocuments, handle: show},
+			stranger{method: method, path: DocsPath + "/*file", operation: "docs", class: classDocuments, handle: show},
 			stranger{
-				method: method, path: DocsPath + manual.SearchPath, below: true, operation: opDocs,
+				method: method, path: DocsPath + manual.SearchPath, below: true, operation: "docs",
 				class: classDocuments, cost: costSearch, handle: s.searchPages(pages),
 			})
 	}
 	return rows
-}
-
-// openAPI answers the document.
-func (s *Server) openAPI(document []byte) gin.HandlerFunc {
-	tag := s.tagger.tag(workspace.ID{}, document)
-	file := sync.OnceValue(func() asset.File { return asset.Compressed(document) })
-	return func(ctx *gin.Context) {
-		c := callOf(ctx)
-		if c.etag = tag; c.holds(tag) {
-			c.writeNotModified()
-			return
-		}
-		c.showTag()
-		c.writeFile(file())
-	}
 }
 
 // maxSearches limits the searches of the documentation that run at once: they compute, and

@@ -45,5 +45,5 @@ func (s *Server) dryPage(c *call, ctx context.Context, f searching, each int) (r
 	if q.Explain {
 		data.Explanation = s.Search.Explain(q)
 	}
-	return reply{data, countMetadata{NotFound: p.NotFound, Hints: c.server.addresses.inAll(q.Hints.For(p.Total, p.Named))}}, err
+	return reply{data, countMetadata{NotFound: p.NotFound, Hints: c.addressed(q.Hints.For(p.Total, p.Named))}}, err
 }

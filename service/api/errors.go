@@ -327,6 +327,11 @@ func faultOf(err error) *fault.Error {
 	return fault.Wrap(err, fault.Internal, internalText)
 }
 
+// statusOf is the HTTP status of a code.
+func statusOf(code fault.Code) int {
+	return cmp.Or(errorTable[code].status, http.StatusInternalServerError)
+}
+
 // fail answers an error with the status and shape of its code, and logs server
 // errors.
 func (c *call) fail(err error) {
@@ -334,7 +339,7 @@ func (c *call) fail(err error) {
 		return
 	}
 	e := faultOf(err)
-	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
+	status := statusOf(e.Code)
 	c.code = e.Code
 	if status >= http.StatusInternalServerError {
 		c.logFailure(e, err)

@@ -8,9 +8,12 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+	"sync"
 
+	"github.com/gin-gonic/gin"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/internal/asset"
 	"atlas/internal/schema"
 	"atlas/service/api/openapi"
 	"atlas/workspace"
@@ -134,4 +137,22 @@ func (r Route) notModifiedResponse() openapi.Response {
 		text += " It costs nothing."
 	}
 	return openapi.Response{Description: text, Headers: r.headers(true)}
+}
+
+// derivedKey is a key that is the same on all servers that have the same ETagKey.
+func (s *Core) derivedKey() []byte { return s.tagger.key }
+
+// unchanging answers JSON that is always the same, with its ETag, compressed once.
+func (s *Core) unchanging(content []byte) gin.HandlerFunc {
+	tag := s.tagger.tag(workspace.ID{}, content)
+	file := sync.OnceValue(func() asset.File { return asset.Compressed(content) })
+	return func(ctx *gin.Context) {
+		c := callOf(ctx)
+		if c.etag = tag; c.holds(tag) {
+			c.writeNotModified()
+			return
+		}
+		c.showTag()
+		c.writeFile(file())
+	}
 }

@@ -167,7 +167,7 @@ var facetsSchema = func() *schema.Schema {
 }()
 
 func facetReply(c *call, r query.FacetRequest, f query.Facets) reply {
-	return reply{f, countMetadata{NotFound: f.NotFound, Hints: c.server.addresses.inAll(r.Hints.For(int(f.Count), nil))}}
+	return reply{f, countMetadata{NotFound: f.NotFound, Hints: c.addressed(r.Hints.For(int(f.Count), nil))}}
 }
 
 func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {

@@ -45,7 +45,7 @@ func (s *Server) agentRows(document []byte) []Mount {
 		return nil
 	}
 	agents := &mcp.Server{
-		API: http.HandlerFunc(s.Inside), Base: Version, Advice: agentAdvice(), Document: document, Key: s.tagger.key,
+		API: http.HandlerFunc(s.Inside), Base: Version, Advice: agentAdvice(), Document: document, Key: s.derivedKey(),
 		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()

@@ -116,7 +116,7 @@ func open() http.Handler {
 		MCP:         &MCP{},
 		TokenIssuer: "https://issuer.example",
 	}
-	s.strangers.unpaced = true
+	s.Unpaced = true
 	return s.Handler()
 }
 

@@ -109,7 +109,7 @@ var countMetadataSchema = schema.Named(
 func (c *call) metadataOf(q query.Query, p query.Page) pageMetadata {
 	m := pageMetadata{
 		Total: p.Total, TotalIsCapped: p.Capped, Limit: q.Limit, Offset: q.Offset, Credits: int64(len(p.Rows)),
-		NotFound: p.NotFound, Hints: c.server.addresses.inAll(q.Hints.For(p.Total, p.Named)),
+		NotFound: p.NotFound, Hints: c.addressed(q.Hints.For(p.Total, p.Named)),
 	}
 	if p.Next != "" {
 		m.SearchAfter = &p.Next

@@ -41,7 +41,6 @@ func (unmetered) CreditsRefused(string, string)      {}
 const (
 	opLive  = "get_liveness"
 	opReady = "get_readiness"
-	opDocs  = "docs"
 	opOpen  = "get_openapi"
 	opLLMs  = "llms"
 	opAgent = "mcp_metadata"

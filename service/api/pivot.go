@@ -130,7 +130,7 @@ func (c *call) pivotReply(r query.PivotRequest, p query.Pivot, err error) (reply
 	if err == nil && !r.DryRun {
 		c.oweTokens(p.Tokens - 1)
 	}
-	return reply{p, countMetadata{NotFound: p.NotFound, Hints: c.server.addresses.inAll(r.Hints.For(int(p.Count), nil))}}, err
+	return reply{p, countMetadata{NotFound: p.NotFound, Hints: c.addressed(r.Hints.For(int(p.Count), nil))}}, err
 }
 
 func (s *Server) pivotData(c *call, r query.PivotRequest) (reply, error) {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"math"
@@ -116,10 +115,10 @@ func (s *Server) provide(c *call, run func(c *call, by provider) error) error {
 
 func (s *Server) provideBy(c *call, by provider, run func(c *call, by provider) error) error {
 	c.target = by.ID.String()
-	if !s.strangers.unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.perSecond, paceOfSCIM.burst).Allow() {
+	if !s.Unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.perSecond, paceOfSCIM.burst).Allow() {
 		return c.tooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.perSecond, paceOfSCIM.burst)
 	}
-	if !c.phase.acquire(&s.scimPlaces, 1, quota{by.Workspace, scimPlaces}) {
+	if !c.hold(&s.scimPlaces, by.Workspace, scimPlaces) {
 		return c.tooMany("too many requests of this workspace are under way: at most %d", scimPlaces)
 	}
 	if err := c.receiveSCIM(); err != nil {
@@ -215,7 +214,7 @@ func failsSCIM(c *call, err error) bool {
 // failSCIM answers an error in the shape of SCIM.
 func (c *call) failSCIM(err error) {
 	e := faultOf(err)
-	status := cmp.Or(errorTable[e.Code].status, http.StatusInternalServerError)
+	status := statusOf(e.Code)
 	kind, _ := errors.AsType[scim.Type](err)
 	switch {
 	case kind == scim.Uniqueness:

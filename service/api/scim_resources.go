@@ -43,12 +43,12 @@ func (s *Server) scimListUsers(c *call, by provider) error {
 }
 
 // writeUser answers with a user.
-func (c *call) writeUser(status int, u scim.User) error {
+func (s *Server) writeUser(c *call, status int, u scim.User) error {
 	chosen, err := c.selected(scim.SelectUser)
 	if err != nil {
 		return err
 	}
-	root := c.server.PublicURL
+	root := s.PublicURL
 	return c.writeResource(status, u.Version, u.Location(root), u.Resource(root, chosen))
 }
 
@@ -64,7 +64,7 @@ func (s *Server) scimCreateUser(c *call, by provider) error {
 	if err != nil {
 		return err
 	}
-	return c.writeUser(http.StatusCreated, u)
+	return s.writeUser(c, http.StatusCreated, u)
 }
 
 func (s *Server) scimGetUser(c *call, by provider) error {
@@ -80,7 +80,7 @@ func (s *Server) scimGetUser(c *call, by provider) error {
 		c.gin.Status(http.StatusNotModified)
 		return nil
 	}
-	return c.writeUser(http.StatusOK, u)
+	return s.writeUser(c, http.StatusOK, u)
 }
 
 func (s *Server) scimReplaceUser(c *call, by provider) error {
@@ -116,7 +116,7 @@ func (s *Server) scimChangeUser(c *call, by provider, change func(scim.User) (sc
 	if err != nil {
 		return err
 	}
-	return c.writeUser(http.StatusOK, u)
+	return s.writeUser(c, http.StatusOK, u)
 }
 
 func (s *Server) scimDeleteUser(c *call, by provider) error {
@@ -157,12 +157,12 @@ func (s *Server) scimListGroups(c *call, by provider) error {
 }
 
 // writeGroup answers with a group.
-func (c *call) writeGroup(status int, g scim.Group) error {
+func (s *Server) writeGroup(c *call, status int, g scim.Group) error {
 	chosen, err := c.selected(scim.SelectGroup)
 	if err != nil {
 		return err
 	}
-	root := c.server.PublicURL
+	root := s.PublicURL
 	return c.writeResource(status, g.Version, g.Location(root), g.Resource(root, chosen))
 }
 
@@ -178,7 +178,7 @@ func (s *Server) scimCreateGroup(c *call, by provider) error {
 	if err != nil {
 		return err
 	}
-	return c.writeGroup(http.StatusCreated, g)
+	return s.writeGroup(c, http.StatusCreated, g)
 }
 
 func (s *Server) scimGetGroup(c *call, by provider) error {
@@ -198,7 +198,7 @@ func (s *Server) scimGetGroup(c *call, by provider) error {
 		c.gin.Status(http.StatusNotModified)
 		return nil
 	}
-	return c.writeGroup(http.StatusOK, g)
+	return s.writeGroup(c, http.StatusOK, g)
 }
 
 func (s *Server) scimReplaceGroup(c *call, by provider) error {
@@ -226,7 +226,7 @@ func (s *Server) scimChangeGroup(c *call, by provider, change func(scim.Group) (
 	if err != nil {
 		return err
 	}
-	return c.writeGroup(http.StatusOK, g)
+	return s.writeGroup(c, http.StatusOK, g)
 }
 
 func (s *Server) scimDeleteGroup(c *call, by provider) error {

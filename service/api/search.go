@@ -47,7 +47,7 @@ func (s *Server) answerPage(
 	run := func(ctx context.Context) (reply, int, error) {
 		return c.guarded(f.reads, func() (reply, int, error) { return page(ctx) })
 	}
-	if w := c.principal.Workspace; !c.keeping() && c.server.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
+	if w := c.principal.Workspace; !c.keeping() && s.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
 		return c.chargeAfter(run)
 	}
 	return c.metered(f.q.Limit*each, run, again)

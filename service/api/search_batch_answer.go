@@ -34,7 +34,7 @@ func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charg
 		}
 		if item.err != nil {
 			m.Failed++
-			failure := c.server.itemErrorOf(notSearched(item.err))
+			failure := c.itemErrorOf(notSearched(item.err))
 			results[i].failure = &failure
 			continue
 		}
@@ -145,9 +145,9 @@ func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
 	var failure itemError
 	switch {
 	case item.err != nil: // it is read anew, and its View may be gone
-		failure = c.server.itemErrorOf(item.err)
+		failure = c.itemErrorOf(item.err)
 	case kept.Code != "":
-		failure = c.server.itemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
+		failure = c.itemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
 	default:
 		return nil
 	}

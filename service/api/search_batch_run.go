@@ -51,7 +51,7 @@ func (s *Server) searchBatch(c *call, read func(issues input.Issues, item input.
 			Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows),
 		})
 	}
-	release, err := c.acquireBatch()
+	release, err := s.acquireBatch(c)
 	if err != nil {
 		return reply{}, err
 	}
@@ -61,10 +61,10 @@ func (s *Server) searchBatch(c *call, read func(issues input.Issues, item input.
 }
 
 // acquireBatch waits for the place of a batch.
-func (c *call) acquireBatch() (release func(), err error) {
+func (s *Server) acquireBatch(c *call) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(c.Context(), batchWaits)
 	defer cancel()
-	if release, err = c.server.load.batches.Acquire(ctx, c.workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
+	if release, err = s.batches.Acquire(ctx, c.workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
 		return nil, c.busy()
 	}
 	return release, nil
@@ -88,7 +88,7 @@ func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
 		return r, err
 	}
 	w := c.principal.Workspace
-	reservation, granted, kept, window, err := c.server.Ledger.ReserveItems(
+	reservation, granted, kept, window, err := s.Ledger.ReserveItems(
 		c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, amounts, c.key(), credits.Once(c.once),
 	)
 	if err := c.reservation(window, err); err != nil {
@@ -102,7 +102,7 @@ func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
 	for i, item := range asked {
 		if i < granted {
 			reserved += amounts[i]
-			c.server.Meter.CreditsReserved(item.operation, amounts[i])
+			s.Meter.CreditsReserved(item.operation, amounts[i])
 		} else {
 			item.err = c.notGranted(window, reserved)
 		}

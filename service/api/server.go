@@ -7,6 +7,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/internal/shares"
 	"atlas/internal/tiles"
 	"atlas/search"
 	"atlas/search/catalog"
@@ -109,6 +110,8 @@ type Server struct {
 	scimPace   *ratelimit.Buckets[scim.TokenID]
 	scimPlaces limiter
 	fields     readyFields
+	// batches are the batches of searches that run.
+	batches shares.Shares
 }
 
 // Handler returns the whole API.

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"atlas/internal/fault"
-	"atlas/internal/shares"
 	"atlas/service/auth"
 	"atlas/workspace"
 )
@@ -46,9 +45,7 @@ type load struct {
 	received, bodies limiter
 	working          limiter
 	// waiting has the requests that wait for a change. They use no place meanwhile.
-	waiting limiter
-	// batches are the batches of searches that run.
-	batches   shares.Shares
+	waiting   limiter
 	draining  atomic.Bool
 	readiness readiness
 	// down maps the name of a backend to whether its last probe failed.
@@ -172,6 +169,15 @@ func (c *call) busy() error {
 // still handles requests that arrive. Idle connections stay open, because a balancer
 // may be sending a request on one.
 func (s *Core) Drain() { s.load.draining.Store(true) }
+
+// stopping reports whether the server will stop.
+func (s *Core) stopping() bool { return s.load.draining.Load() }
+
+// hold takes a place of a limiter for the owner, of at most most, until the answer is sent; false
+// if there is none.
+func (c *call) hold(of *limiter, owner any, most int64) bool {
+	return c.phase.acquire(of, 1, quota{owner, most})
+}
 
 // idlePoll is the polling interval of Idle.
 const idlePoll = 5 * time.Millisecond

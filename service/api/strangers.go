@@ -119,8 +119,6 @@ type strangers struct {
 	sums      [classes]*rate.Limiter
 	places    [classes]limiter
 	unnamed   sync.Once // warns of a proxy
-	// unpaced turns the buckets off, for tests that send very many requests.
-	unpaced bool
 }
 
 // Rows that no address has.
@@ -243,7 +241,7 @@ func (c *call) limitsFor(row *stranger) (class, classLimits) {
 // takePace waits for the tokens of a request: first of its client, then of its class.
 func (c *call) takePace(row *stranger) error {
 	s := &c.server.strangers
-	if s.unpaced {
+	if c.server.Unpaced {
 		return nil
 	}
 	of, limits := c.limitsFor(row)
