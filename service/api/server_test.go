@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/google/uuid"
 	"pgregory.net/rapid"
 )
 
@@ -72,20 +71,6 @@ func TestAnyBytesInAPath(t *testing.T) {
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
 		if w.Code != http.StatusNotFound || !jsontext.Value(w.Body.Bytes()).IsValid() || !strings.Contains(w.Body.String(), `"not_found"`) {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
-	}
-}
-
-func TestRequestID(t *testing.T) {
-	t.Parallel()
-	for _, given := range []string{"a", "two words", "~!@#$%^&*()", strings.Repeat("x", 128)} {
-		if got := requestID(given); got != given {
-			t.Errorf("%q became %q", given, got)
-		}
-	}
-	for _, given := range []string{"", strings.Repeat("x", 129), "a\tb", "a\x7f", "é", "\xff"} {
-		if id, err := uuid.Parse(requestID(given)); err != nil || id.Version() != 7 {
-			t.Errorf("%q became %v, %v", given, id, err)
 		}
 	}
 }

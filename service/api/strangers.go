@@ -138,7 +138,11 @@ func (s *Core) mountStrangers(g *gin.Engine, methods map[string][]string, rows [
 		s.strangers.sums[class] = rate.NewLimiter(rate.Limit(l.sum.perSecond), l.sum.burst)
 	}
 	for _, row := range rows {
-		s.strangers.rows[rowKey(row.method, row.path)] = &row
+		key, l := rowKey(row.method, row.path), limitsOf[row.class]
+		if s.strangers.keyed[key] || row.operation == "" || row.cost > l.address.burst || row.cost > l.sum.burst {
+			panic("the address " + key + " is in both tables, has no name, or costs more than its class may have")
+		}
+		s.strangers.rows[key] = &row
 		if row.below {
 			continue
 		}

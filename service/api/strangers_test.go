@@ -18,63 +18,62 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"atlas/internal/fault"
+	"atlas/internal/rule"
 	"atlas/service/auth"
-	"atlas/service/manual"
-	"atlas/service/session"
-	"atlas/workspace"
 )
 
-// openServer has all addresses that need no key.
-func openServer(t *testing.T) *Server {
+// Addresses of the tests, one of each class that has any.
+const (
+	sessionAt, unsubscribeAt, erasureAt, searchAt = "/session", "/unsubscribe", "/erasure", "/docs/search"
+	documentCost, searchCost                      = 10, 20
+)
+
+// openTable is a server, and a table of addresses that need no key.
+func openTable(t *testing.T) (*Core, Table) {
 	t.Helper()
-	return &Server{
-		Core: Core{
-			Log:       slog.New(slog.DiscardHandler),
-			PublicURL: "https://atlas.example",
+	s := &Core{Log: slog.New(slog.DiscardHandler), PublicURL: "https://atlas.example"}
+	s.Prepare()
+	s.Authenticate = func(*http.Request) (auth.Identity, error) { return auth.Identity{}, errRefused }
+	empty := func(ctx *gin.Context) { ctx.Status(http.StatusNoContent) }
+	body := rule.Only("token", rule.Text(1, 100))
+	failing := func(ctx *gin.Context, err error) { callOf(ctx).fail(err) }
+	return s, Table{Strangers: append(s.healthRows(),
+		stranger{method: http.MethodGet, path: "/docs/*file", operation: "docs", class: classDocuments, handle: empty},
+		stranger{method: http.MethodGet, path: searchAt, below: true, operation: "docs", class: classDocuments, cost: searchCost, handle: empty},
+		stranger{
+			method: http.MethodGet, path: Version + documentPath, operation: "get_openapi", class: classDocuments, cost: documentCost,
+			handle: s.unchanging([]byte(`{}`)),
 		},
-		TokenIssuer:  "https://issuer.example",
-		Sessions:     noSessions{},
-		SignIn:       noSignIn{},
-		PlainCookies: true,
-		Unsubscribe:  noMails{},
-		MailLinks:    noMails{},
-		Erasures:     noErasures{},
-	}
+		stranger{method: http.MethodGet, path: unsubscribeAt, operation: "unsubscribe", class: classUnsubscribe, handle: empty},
+		stranger{method: http.MethodGet, path: erasureAt, operation: "erase", class: classErasure, handle: empty},
+		stranger{method: http.MethodGet, path: sessionAt, operation: "get_session", class: classSignIn, handle: empty},
+		visit(stranger{
+			method: http.MethodPost, path: sessionAt, operation: "sign_in", class: classSignIn,
+			look: func(c *call) error {
+				if c.gin.GetHeader("Sec-Fetch-Site") == "cross-site" {
+					return errRefused
+				}
+				return takesVisit(body)(c)
+			},
+		}, func(ctx *gin.Context) error { _, err := readVisit(ctx, body); return err }, failing),
+		visit(stranger{
+			method: http.MethodPost, path: unsubscribeAt, operation: "unsubscribe_again", class: classUnsubscribe,
+			look: (*call).receiveVisit,
+		}, func(*gin.Context) error { return nil }, failing),
+	)}
 }
 
-type noSessions struct{}
-
-func (noSessions) Start(context.Context, session.Grant) (string, error) { return "", errNothing }
-func (noSessions) Redeem(context.Context, string) (string, error)       { return "", errNothing }
-func (noSessions) Get(context.Context, string) (session.Session, error) {
-	return session.Session{}, errNothing
-}
-func (noSessions) End(context.Context, string) error { return errNothing }
-
-type noSignIn struct{ SignIn }
-
-type noMails struct{}
-
-func (noMails) WantsMail(context.Context, workspace.ID, workspace.UserID) (string, bool, error) {
-	return "", false, errNothing
-}
-func (noMails) SetWantsMail(context.Context, workspace.ID, workspace.UserID, bool) error {
-	return errNothing
-}
-func (noMails) Read(string) (workspace.ID, workspace.UserID, error) {
-	return workspace.ID{}, workspace.UserID{}, errNothing
+// opened is the router of openTable.
+func opened(t *testing.T) (*Core, *gin.Engine) {
+	t.Helper()
+	s, table := openTable(t)
+	return s, s.router(table)
 }
 
-type noErasures struct{}
+var errRefused = fault.New(fault.Unauthorized, "there is nothing")
 
-func (noErasures) Reads(string) error                  { return errNothing }
-func (noErasures) Works(context.Context, string) error { return errNothing }
-func (noErasures) Erase(context.Context, string) error { return errNothing }
-
-var errNothing = fault.New(fault.Unauthorized, "there is nothing")
-
-// ask sends a request from an address.
-func ask(t *testing.T, h http.Handler, method, path, from string) *httptest.ResponseRecorder {
+// askFrom sends a request from an address.
+func askFrom(t *testing.T, h http.Handler, method, path, from string) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, nil)
 	if from != "" {
@@ -85,34 +84,43 @@ func ask(t *testing.T, h http.Handler, method, path, from string) *httptest.Resp
 	return w
 }
 
-// Each address that the router knows is in one of the two tables, and each row of the table
-// of strangers has a class with limits.
-func TestEveryAddressIsInATable(t *testing.T) {
+// A class has limits, and what they are called.
+func TestEveryClassHasLimits(t *testing.T) {
 	t.Parallel()
-	s := openServer(t)
-	s.MCP = &MCP{}
-	g := s.router()
-	for _, r := range g.Routes() {
-		keyed, row := s.strangers.keyed[rowKey(r.Method, r.Path)], s.strangers.rows[rowKey(r.Method, r.Path)]
-		switch {
-		case keyed && row != nil:
-			t.Errorf("%s %s is in both tables", r.Method, r.Path)
-		case !keyed && row == nil:
-			// A method that the path does not take.
-			if w := ask(t, g, r.Method, strings.NewReplacer(":id", "x", "*file", "x").Replace(r.Path), ""); w.Code != http.StatusMethodNotAllowed {
-				t.Errorf("%s %s is in no table, and answers %d", r.Method, r.Path, w.Code)
-			}
+	for class, l := range limitsOf {
+		bound := l.address.perSecond < 1 || l.address.burst < l.address.perSecond
+		if bound && class != int(classBalancers) || l.sum.burst < 1 || l.ofAddress < 1 || l.places < l.ofAddress || l.of == "" {
+			t.Errorf("%d: %+v", class, l)
 		}
 	}
-	for key, row := range s.strangers.rows {
-		l := limitsOf[row.class]
-		if l.address.perSecond < 1 || l.address.burst < row.cost || l.sum.burst < row.cost || l.ofAddress < 1 ||
-			l.places < l.ofAddress || l.of == "" || row.operation == "" {
-			t.Errorf("%s: %+v, %+v", key, row, l)
-		}
-	}
-	if len(s.strangers.rows) < 20 {
-		t.Errorf("%d rows", len(s.strangers.rows))
+}
+
+// A table that the limits cannot hold is refused before it serves.
+func TestTableIsChecked(t *testing.T) {
+	t.Parallel()
+	empty := func(*gin.Context) {}
+	for name, change := range map[string]func(*Table){
+		"in both tables": func(table *Table) { table.Mounts = []Mount{{http.MethodGet, sessionAt, func(*call) {}}} },
+		"without a name": func(table *Table) {
+			table.Strangers = append(table.Strangers, stranger{method: http.MethodGet, path: "/x", class: classDocuments, handle: empty})
+		},
+		"dearer than its class": func(table *Table) {
+			table.Strangers = append(table.Strangers, stranger{
+				method: http.MethodGet, path: "/x", operation: "x", class: classErasure, cost: 51, handle: empty,
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, table := openTable(t)
+			change(&table)
+			defer func() {
+				if recover() == nil {
+					t.Error("it serves")
+				}
+			}()
+			s.router(table)
+		})
 	}
 }
 
@@ -125,23 +133,19 @@ func TestPaceOfOneClient(t *testing.T) {
 		class        class
 		cost         int
 	}{
-		"documents":   {"GET", Version + documentPath, classDocuments, costOpenAPI},
-		"a search":    {"GET", "/docs/search?q=limits", classDocuments, costSearch},
+		"documents":   {"GET", Version + documentPath, classDocuments, documentCost},
+		"a search":    {"GET", "/docs/search?q=limits", classDocuments, searchCost},
 		"probes":      {"GET", readyPath, classProbes, 1},
-		"sign-in":     {"GET", sessionPath, classSignIn, 1},
-		"unsubscribe": {"GET", unsubscribePath, classUnsubscribe, 1},
-		"erasure":     {"GET", erasurePath, classErasure, 1},
+		"sign-in":     {"GET", sessionAt, classSignIn, 1},
+		"unsubscribe": {"GET", unsubscribeAt, classUnsubscribe, 1},
+		"erasure":     {"GET", erasureAt, classErasure, 1},
 		"unknown":     {"POST", "/wp-login.php", classUnknown, 1},
 		"a method":    {"DELETE", livePath, classUnknown, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := openServer(t)
-				h := s.router()
-				// Searching makes the pages first. What marks their code has a clock that would
-				// not end in a bubble.
-				s.strangers.rows[rowKey(http.MethodGet, DocsPath+manual.SearchPath)].handle = func(ctx *gin.Context) { ctx.Status(http.StatusOK) }
+				_, h := opened(t)
 				limits := limitsOf[c.class].address
 				const clients, lasting = 50, 10 * time.Second
 				var answered, refused atomic.Int64
@@ -150,7 +154,7 @@ func TestPaceOfOneClient(t *testing.T) {
 				for range clients {
 					all.Go(func() {
 						for time.Since(began) < lasting {
-							if w := ask(t, h, c.method, c.path, "203.0.113.7"); w.Code == http.StatusTooManyRequests {
+							if w := askFrom(t, h, c.method, c.path, "203.0.113.7"); w.Code == http.StatusTooManyRequests {
 								if w.Header().Get("Retry-After") != "1" {
 									t.Errorf("Retry-After %q", w.Header().Get("Retry-After"))
 								}
@@ -164,14 +168,14 @@ func TestPaceOfOneClient(t *testing.T) {
 				time.Sleep(lasting / 2)
 				// Another client, and this one at another class, are answered at once.
 				now := time.Now()
-				if w := ask(t, h, c.method, c.path, "203.0.113.8"); w.Code == http.StatusTooManyRequests || time.Since(now) > 0 {
+				if w := askFrom(t, h, c.method, c.path, "203.0.113.8"); w.Code == http.StatusTooManyRequests || time.Since(now) > 0 {
 					t.Errorf("another client: %d after %v", w.Code, time.Since(now))
 				}
 				other := "/nothing"
 				if c.class == classUnknown {
 					other = livePath
 				}
-				if w := ask(t, h, "GET", other, "203.0.113.7"); w.Code == http.StatusTooManyRequests || time.Since(now) > 0 {
+				if w := askFrom(t, h, "GET", other, "203.0.113.7"); w.Code == http.StatusTooManyRequests || time.Since(now) > 0 {
 					t.Errorf("another class: %d after %v", w.Code, time.Since(now))
 				}
 				all.Wait()
@@ -194,7 +198,7 @@ func TestPaceOfAll(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
-			h := openServer(t).router()
+			_, h := opened(t)
 			sum := limitsOf[classUnknown].sum
 			var answered atomic.Int64
 			var all sync.WaitGroup
@@ -214,7 +218,7 @@ func TestPaceOfAll(t *testing.T) {
 				})
 			}
 			now := time.Now()
-			if w := ask(t, h, "GET", livePath, "203.0.113.7"); w.Code != http.StatusOK || time.Since(now) > 0 {
+			if w := askFrom(t, h, "GET", livePath, "203.0.113.7"); w.Code != http.StatusOK || time.Since(now) > 0 {
 				t.Errorf("another class: %d after %v", w.Code, time.Since(now))
 			}
 			all.Wait()
@@ -233,14 +237,14 @@ func itoa(n int) string {
 func TestProbesOfBalancers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h := openServer(t).router()
+		_, h := opened(t)
 		var all sync.WaitGroup
 		for i := range 2_000 {
-			all.Go(func() { ask(t, h, "GET", readyPath, "203.0.113."+itoa(i%256)) })
+			all.Go(func() { askFrom(t, h, "GET", readyPath, "203.0.113."+itoa(i%256)) })
 		}
 		for range 5 {
 			now := time.Now()
-			if w := ask(t, h, "GET", readyPath, "10.0.0.1"); w.Code != http.StatusOK || time.Since(now) > 0 {
+			if w := askFrom(t, h, "GET", readyPath, "10.0.0.1"); w.Code != http.StatusOK || time.Since(now) > 0 {
 				t.Errorf("a probe: %d after %v", w.Code, time.Since(now))
 			}
 			time.Sleep(100 * time.Millisecond)
@@ -256,7 +260,7 @@ func TestReadinessIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var asked, under atomic.Int64
 		var broken atomic.Bool
-		s := openServer(t)
+		s, table := openTable(t)
 		s.Probes = map[string]Probe{"redis": func(ctx context.Context) error {
 			asked.Add(1)
 			if under.Add(1) > 1 {
@@ -269,13 +273,13 @@ func TestReadinessIsShared(t *testing.T) {
 			}
 			return ctx.Err()
 		}}
-		h := s.router()
+		h := s.router(table)
 		all := func(want int) {
 			t.Helper()
 			var group sync.WaitGroup
 			for range 200 {
 				group.Go(func() {
-					if w := ask(t, h, "GET", readyPath, "10.0.0.1"); w.Code != want {
+					if w := askFrom(t, h, "GET", readyPath, "10.0.0.1"); w.Code != want {
 						t.Errorf("%d %s, want %d", w.Code, w.Body, want)
 					}
 				})
@@ -303,7 +307,7 @@ func TestReadinessIsShared(t *testing.T) {
 		group.Go(func() { all(503) })
 		time.Sleep(100 * time.Millisecond)
 		s.Drain()
-		if w := ask(t, h, "GET", readyPath, "10.0.0.1"); w.Code != 503 || w.Body.String() != `{"status":"stopping"}` {
+		if w := askFrom(t, h, "GET", readyPath, "10.0.0.1"); w.Code != 503 || w.Body.String() != `{"status":"stopping"}` {
 			t.Errorf("stopping: %d %s", w.Code, w.Body)
 		}
 		group.Wait()
@@ -313,9 +317,8 @@ func TestReadinessIsShared(t *testing.T) {
 // Six hundred bodies that never come hold nothing that others need, and end.
 func TestHalfOpenSignIns(t *testing.T) {
 	t.Parallel()
-	s := openServer(t)
-	s.Sessions, s.MailLinks = startedSessions{}, anyLink{}
-	listening := httptest.NewServer(s.Handler())
+	s, table := openTable(t)
+	listening := httptest.NewServer(s.Handler(table))
 	t.Cleanup(listening.Close)
 	address := strings.TrimPrefix(listening.URL, "http://")
 	began := time.Now()
@@ -327,10 +330,10 @@ func TestHalfOpenSignIns(t *testing.T) {
 		}
 		defer c.Close()
 		open[i] = c
-		path := []string{sessionPath, unsubscribePath}[i%2]
+		path := []string{sessionAt, unsubscribeAt}[i%2]
 		_, _ = io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 60\r\n\r\n{")
 	}
-	for path, body := range map[string]string{sessionPath: `{"token":"x"}`, unsubscribePath: "again=1"} {
+	for path, body := range map[string]string{sessionAt: `{"token":"x"}`, unsubscribeAt: "again=1"} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, listening.URL+path, strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
@@ -357,39 +360,23 @@ func TestHalfOpenSignIns(t *testing.T) {
 	}
 }
 
-// anyLink takes every link.
-type anyLink struct{}
-
-func (anyLink) Read(string) (workspace.ID, workspace.UserID, error) {
-	return workspace.NewID(), workspace.UserID{}, nil
-}
-
-// startedSessions has a session for everybody.
-type startedSessions struct{ noSessions }
-
-func (startedSessions) Redeem(context.Context, string) (string, error) { return "x", nil }
-func (startedSessions) Get(context.Context, string) (session.Session, error) {
-	return session.Session{Grant: session.Grant{User: auth.User{Name: "N"}}, Ends: time.Now().Add(time.Hour)}, nil
-}
-
-// Who may not sign in is told so before the body comes, and takes no place.
-func TestOriginBeforePlaces(t *testing.T) {
+// A request is looked at before it takes a place.
+func TestLookBeforePlaces(t *testing.T) {
 	t.Parallel()
-	s := openServer(t)
-	h := s.router()
+	s, h := opened(t)
 	for range limitsOf[classSignIn].places {
 		if _, ok := s.strangers.places[classSignIn].acquire(1, quota{everyone{}, limitsOf[classSignIn].places}); !ok {
 			t.Fatal("no place")
 		}
 	}
 	never := func(from string) int {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, sessionPath, endless{})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, sessionAt, unending{})
 		r.Header.Set("Sec-Fetch-Site", from)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		return w.Code
 	}
-	if code := never("cross-site"); code != http.StatusForbidden {
+	if code := never("cross-site"); code != http.StatusUnauthorized {
 		t.Errorf("another site: %d", code)
 	}
 	if code := never("same-origin"); code != http.StatusRequestEntityTooLarge {
@@ -397,15 +384,14 @@ func TestOriginBeforePlaces(t *testing.T) {
 	}
 }
 
-type endless struct{}
+type unending struct{}
 
-func (endless) Read(b []byte) (int, error) { return len(b), nil }
+func (unending) Read(b []byte) (int, error) { return len(b), nil }
 
 // Places: a client has some, all have more, and one that does not read its answer keeps its own.
 func TestPlacesOfStrangers(t *testing.T) {
 	t.Parallel()
-	s := openServer(t)
-	s.Meter = unmetered{}
+	s, _ := openTable(t)
 	row := &stranger{class: classDocuments}
 	by := func(from string) *call {
 		ctx, _ := gin.CreateTestContext(httptest.NewRecorder())
@@ -413,7 +399,7 @@ func TestPlacesOfStrangers(t *testing.T) {
 		cancel() // a refusal does not wait
 		ctx.Request = httptest.NewRequestWithContext(gone, http.MethodGet, "/", nil)
 		ctx.Request.RemoteAddr = from + ":5000"
-		c := &call{server: &s.Core, gin: ctx}
+		c := &call{server: s, gin: ctx}
 		c.client = s.clientOf(ctx.Request)
 		return c
 	}
