@@ -65,8 +65,8 @@ func TestEveryCodeHasARow(t *testing.T) {
 	}
 }
 
-// tableUnder returns the cells of the tables in a section of a document.
-func tableUnder(t *testing.T, path, heading string) [][]string {
+// cellsUnder returns the cells of the tables in a section of a document.
+func cellsUnder(t *testing.T, path, heading string) [][]string {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -90,13 +90,13 @@ func TestDocsListEveryCode(t *testing.T) {
 	t.Parallel()
 	quoted := regexp.MustCompile("`([a-z_]+)`")
 	statuses := map[fault.Code]string{}
-	for _, row := range tableUnder(t, "../../docs/api.md", "## Errors") {
+	for _, row := range cellsUnder(t, "../../docs/api.md", "## Errors") {
 		for _, m := range quoted.FindAllStringSubmatch(row[1], -1) {
 			statuses[fault.Code(m[1])] += row[0]
 		}
 	}
 	handled := ""
-	for _, row := range tableUnder(t, "../../docs/clients.md", "## Errors") {
+	for _, row := range cellsUnder(t, "../../docs/clients.md", "## Errors") {
 		handled += row[0]
 	}
 	for code, row := range errorTable {
