@@ -51,7 +51,7 @@ func (s *Server) scimRows() []stranger {
 	row := func(method, path, operation string, run func(c *call, by provider) error) stranger {
 		return visit(stranger{method: method, path: scim.Base + path, operation: operation, class: classSCIM}, func(ctx *gin.Context) error {
 			return s.provide(callOf(ctx), run)
-		}, func(ctx *gin.Context, err error) { callOf(ctx).failSCIM(err) })
+		}, func(ctx *gin.Context, err error) { failSCIM(callOf(ctx), err) })
 	}
 	return []stranger{
 		row(http.MethodGet, "/Users", "scim_list_users", s.scimListUsers),
@@ -206,13 +206,13 @@ func ofSCIM(r *http.Request) bool {
 func failsSCIM(c *call, err error) bool {
 	of := ofSCIM(c.gin.Request)
 	if of {
-		c.failSCIM(err)
+		failSCIM(c, err)
 	}
 	return of
 }
 
 // failSCIM answers an error in the shape of SCIM.
-func (c *call) failSCIM(err error) {
+func failSCIM(c *call, err error) {
 	e := faultOf(err)
 	status := statusOf(e.Code)
 	kind, _ := errors.AsType[scim.Type](err)
