@@ -23,7 +23,7 @@ export default defineConfig({
   },
   projects: [
     { name: 'tests', testIgnore: '**/screenshots.ts' },
-    { name: 'measure', testMatch: '**/table-speed.ts' },
+    { name: 'measure', testMatch: ['**/table-speed.ts', '**/stories.ts'] },
     { name: 'screenshots', testMatch: '**/screenshots.ts', use: { deviceScaleFactor: 2 } },
   ],
 })

@@ -1,26 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
 import { everywhere, findings } from './axe'
-import { binary, counted, enter, expect, service, test, used } from './service'
+import { applyFirms } from './operator'
+import { counted, enter, expect, test, used } from './service'
 import { call, create, remove, unique, type View } from './workspace'
-
-/** apply changes firms as an operator does, by a delta. */
-function apply(lines: object[]): void {
-  const folder = mkdtempSync(join(tmpdir(), 'alerts-'))
-  const file = join(folder, 'accounts.ndjson')
-  writeFileSync(file, lines.map((l) => JSON.stringify(l) + '\n').join(''))
-  const { elasticsearch_url, postgres_system_url } = service()
-  const env = {
-    ...process.env,
-    ATLAS_ELASTICSEARCH_URL: elasticsearch_url,
-    ATLAS_POSTGRES_SYSTEM_URL: postgres_system_url,
-  }
-  const command = ['index', 'apply', '--accounts', file, '--work-dir', join(folder, 'work')]
-  execFileSync(join(dirname(binary), 'atlas'), command, { env, stdio: ['ignore', 'ignore', 'pipe'] })
-}
 
 interface Alert {
   view_id: string
@@ -42,7 +24,7 @@ everywhere((width) => {
     const known = firm(randomUUID(), 'Known before')
     const fresh = firm(randomUUID(), 'Begins to match')
     try {
-      apply([known])
+      applyFirms([known])
       const before = await used()
       await enter(page, '/accounts')
       await page.goto('/views?q=' + encodeURIComponent(hostile))
@@ -52,7 +34,7 @@ everywhere((width) => {
       await expect.poll(async () => (await alertOn(view))?.state).toBe('watching')
       expect(await findings(page)).toEqual([])
 
-      apply([fresh, { ...known, name: 'Known still', updated_at: new Date().toISOString() }])
+      applyFirms([fresh, { ...known, name: 'Known still', updated_at: new Date().toISOString() }])
       await expect.poll(async () => (await alertOn(view))?.new_count).toBe(1)
       await page.reload()
       await expect(row).toContainText('1 new')
@@ -91,7 +73,7 @@ everywhere((width) => {
     } finally {
       await remove(view)
       const gone = [known.id, fresh.id].map((id) => ({ id, deleted: true, updated_at: new Date().toISOString() }))
-      apply(gone)
+      applyFirms(gone)
     }
   })
 })

@@ -395,7 +395,7 @@ test('the map goes to a city, to an address and to a project, for nothing', asyn
   // The search is what it was.
   const all = await heading(page).textContent()
   // At once, before anything is offered.
-  await box.pressSequentially('12 st ne')
+  await box.fill('12 st ne')
   await box.press('Enter')
   await expect(page).not.toHaveURL(/,(9|10|11)[\d.]*$/)
   await box.fill('Below Grade Suite')

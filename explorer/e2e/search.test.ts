@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { findings } from './axe'
 import { counted, enter, expect, link, service, test, used } from './service'
 
 test('a link signs in once and leaves the address', async ({ page, browser }) => {
@@ -253,7 +254,8 @@ for (const { status, code, title, again } of refusals) {
 test('a workspace without the plan says so, and one can leave', async ({ page }) => {
   const free = service().workspaces.at(-1)?.users[0]
   await page.goto(link(free?.email))
-  await expect(page.getByRole('alert')).toContainText('This workspace has the plan free')
+  await expect(page.getByRole('heading', { level: 1, name: 'This workspace has the plan free' })).toBeVisible()
+  expect(await findings(page)).toEqual([])
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
 })

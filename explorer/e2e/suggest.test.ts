@@ -37,6 +37,9 @@ test('a name that is suggested opens its record for a credit, once', async ({ pa
   await expect(box).toHaveValue(name)
   await expect(page.getByRole('status').filter({ hasText: '−1' })).toBeVisible()
   expect(await used()).toBe(before + 1)
+  // One firm is one row, and one month nothing to drag over.
+  await expect(page.getByRole('button', { name: 'Show 1 row · 1 credit', exact: true })).toBeVisible()
+  await expect(page.getByText('Drag over the bars')).toHaveCount(0)
   await page.getByRole('button', { name: 'Close the record' }).click()
   await box.fill('truman')
   await expect(option.first()).toContainText(name)

@@ -107,6 +107,7 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
       <main className="alone">
         <div className="sheet">
           <Notice
+            alone
             error={failed}
             retry={() => {
               retry()
@@ -126,7 +127,7 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
     return (
       <main className="alone" aria-busy="true">
         <div className="sheet">
-          <Notice error={waits} />
+          <Notice alone error={waits} />
         </div>
       </main>
     )

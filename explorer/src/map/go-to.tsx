@@ -13,6 +13,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
   const client = useQueryClient()
   const [text, setText] = useState('')
   const [open, setOpen] = useState(false)
+  const typed = placesQuery(client, workspace.id, text)
   const query = placesQuery(client, workspace.id, useDeferredValue(text))
   // The list does not flicker from one letter to the next.
   const found = useQuery({ ...query, placeholderData: keepPreviousData })
@@ -21,7 +22,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
   const go = useMutation({
     // Who types and presses Enter at once means the first place of what was typed.
     mutationFn: async (key: string | undefined) => {
-      const all = await client.fetchQuery(placesQuery(client, workspace.id, text))
+      const all = await client.fetchQuery(typed)
       const place = key === undefined ? all[0] : all.find((p) => p.key === key)
       if (!place) return undefined
       const extent = await client.fetchQuery(extentQuery(client, workspace.id, place.body))
@@ -46,7 +47,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
         : ''
   const keys = (e: React.KeyboardEvent) => {
     if (e.nativeEvent.isComposing) return
-    if (e.key === 'Enter' && query.enabled && (isOld || places.length === 0)) go.mutate(undefined)
+    if (e.key === 'Enter' && typed.enabled && (isOld || places.length === 0)) go.mutate(undefined)
     else if (e.key === 'Escape' && (open || text)) {
       if (open && (places.length > 0 || said)) setOpen(false)
       else setText('')

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'react'
 import { link } from '../address'
 import type { Schemas } from '../api/client'
 import type { PivotMeasure } from '../api/queries'
@@ -24,6 +25,12 @@ type Cell = { count: number; measure?: number | null }
 /** PivotTable has a row and a column for each group, and those of all records first. */
 export function PivotTable({ pivot, rows, columns, measure, title, shown, addressOf }: Props) {
   const { state, valueLabel } = useSearch()
+  const box = useRef<HTMLDivElement>(null)
+  const byTime = columns?.interval
+  // The latest time is what one looks for.
+  useEffect(() => {
+    if (byTime) box.current?.scrollTo({ left: box.current.scrollWidth })
+  }, [byTime, title])
   const groups = pivot.rows?.groups ?? []
   const across = columns ? (pivot.columns?.groups ?? []) : []
   const valueOf = (c: Cell) => (measure ? (c.measure ?? null) : c.count)
@@ -45,6 +52,7 @@ export function PivotTable({ pivot, rows, columns, measure, title, shown, addres
   }
   return (
     <div
+      ref={box}
       className={shown ? 'chart-table pivot-table' : 'sr'}
       tabIndex={shown ? 0 : undefined}
       role="group"

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { facetsQuery, type Counts, type FacetRequest } from '../api/queries'
 import type { Search } from './context'
-import { bodyOf } from './state'
+import { bodyOf, isEmpty, type SearchState } from './state'
 
 interface Offered {
   /** What is searched: what was typed, or where that finds nothing what the service offers. */
@@ -30,11 +30,11 @@ export function useOffered(typed: Search, requests: FacetRequest[]): Offered {
 
 /** Instead says that the results are not for what was typed. */
 export function Instead({
-  typed,
+  typed: { query: typed, ...others },
   offered,
   refuse,
 }: {
-  typed: string
+  typed: SearchState
   offered: NonNullable<Offered['offered']>
   refuse: () => void
 }) {
@@ -42,7 +42,13 @@ export function Instead({
   return (
     <p className="instead" role="status">
       Showing results for <b>{didYouMean}</b>; nothing for “{typed}”
-      {missing.length > 0 && <>: no record that meets the other conditions has {missing.join(', ')}</>}.{' '}
+      {missing.length > 0 && (
+        <>
+          : no record {isEmpty({ ...others, query: '' }) ? '' : 'that meets the other conditions '}has{' '}
+          {missing.join(', ')}
+        </>
+      )}
+      .{' '}
       <button className="link" onClick={refuse}>
         Search only for “{typed}”
       </button>

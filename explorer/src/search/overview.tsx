@@ -42,7 +42,7 @@ export function Overview({ counts, counting, price, load }: Props) {
       )}
       <div className="offer">
         <button className="button primary" disabled={!counts || counting} onClick={load}>
-          {counts ? `Show ${formatNumber(price)} rows · ${credits(price)}` : 'Counting…'}
+          {counts ? `Show ${formatNumber(price)} ${price === 1 ? 'row' : 'rows'} · ${credits(price)}` : 'Counting…'}
         </button>
         <p>
           Counting is free, rows cost one credit each.
@@ -92,7 +92,7 @@ function Months({ field }: { field: string }) {
             onBrush={(first, last) => change(withCondition(state, field, rangeOf(bars, first, last)))}
           />
           <p className="quiet">
-            Drag over the bars to choose a time.
+            {bars.length > 1 && 'Drag over the bars to choose a time.'}
             {range && ' Paler bars are outside the one that is chosen.'}
             {earlier > 0 && ` ${formatNumber(earlier)} ${earlier === 1 ? 'is' : 'are'} earlier.`}
           </p>

@@ -75,7 +75,7 @@ export function Results({ counts, counting, error, retry }: Props) {
               <button className="button" disabled={query.isFetching || counting || !counts} onClick={more}>
                 {query.error
                   ? tryAgain(price)
-                  : `Show ${formatNumber(price)} ${query.data ? 'more' : 'rows'} · ${credits(price)}`}
+                  : `Show ${formatNumber(price)} ${query.data ? 'more' : price === 1 ? 'row' : 'rows'} · ${credits(price)}`}
               </button>
             )}
           </footer>

@@ -97,7 +97,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
             )}
             {!slow && <DispositionNote counts={counts} />}
             {offer && take && <ReadingOffer offer={offer} take={take} />}
-            {offered && <Instead typed={typed.state.query} offered={offered} refuse={refuse} />}
+            {offered && <Instead typed={typed.state} offered={offered} refuse={refuse} />}
             <Results
               counts={counts}
               counting={facets.isPlaceholderData}

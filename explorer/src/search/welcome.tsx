@@ -25,7 +25,9 @@ export default function Welcome() {
         </li>
         <li>
           <b>Keep what works.</b> “Save as View” finds new records by itself, and its bell tells you of them.{' '}
-          <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd> finds everything by its name.
+          <span className="keys">
+            <kbd>{isMac ? '⌘K' : 'Ctrl K'}</kbd> finds everything by its name.
+          </span>
         </li>
       </ol>
       <button

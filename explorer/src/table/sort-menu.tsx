@@ -3,8 +3,8 @@ import { useSearch } from '../search/context'
 import { fieldOf, fieldsOf, tableOf } from './fields'
 import { sortedBy, sortOn, usualSort } from './sort'
 
-/** SortMenu sorts by anything that the service sorts by, whether or not it is a column. */
-export function SortMenu() {
+/** SortMenu sorts by anything that the service sorts by, whether or not it is a column. Rows of the search before are not in its order yet. */
+export function SortMenu({ applied }: { applied: boolean }) {
   const { state, change } = useSearch()
   const { dataset, sort } = state
   const usual = usualSort(state)
@@ -13,10 +13,10 @@ export function SortMenu() {
   return (
     <span className="sort">
       <label>
-        <span className="wide">Sorted by </span>
+        <span className="wide">{applied ? 'Sorted by' : 'Sort by'} </span>
         <select
           className="plain-select"
-          aria-label="Sorted by"
+          aria-label={applied ? 'Sorted by' : 'Sort by'}
           value={sort?.field ?? ''}
           onChange={(e) => {
             const { sort: _, ...unsorted } = state

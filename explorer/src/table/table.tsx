@@ -82,7 +82,7 @@ export function Table({ count, former }: Props) {
             {isArranged && ', arranged here for nothing'}
           </span>
         )}
-        <SortMenu />
+        <SortMenu applied={!former} />
         <NarrowChooser />
         {!former && query.error ? (
           <span className="problem" role="alert">

@@ -7,19 +7,21 @@ interface Props {
   retry?: () => void
   /** What trying again costs at most, in credits. */
   price?: number
+  /** Nothing else is on the page. */
+  alone?: boolean
 }
 
 /** tryAgain is the text of a button that repeats a request. */
 export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
 /** Notice says what went wrong with a request, and what to do. */
-export function Notice({ error, retry, price }: Props) {
+export function Notice({ error, retry, price, alone }: Props) {
   const e = requestError(error)
   const { title, text, again } = explain(e)
   const signIn = e.code === 'provider_required' ? own.exec(e.message)?.[0] : undefined
   return (
     <div className="notice" role="alert">
-      <h2>{title}</h2>
+      {alone ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p>{text}</p>
       {signIn && (
         <a
