@@ -75,6 +75,7 @@ type call struct {
 
 const callKey = "call"
 
+// callOf is the call of a request, which begin made.
 func callOf(ctx *gin.Context) *call { return ctx.MustGet(callKey).(*call) }
 
 // Context ends when the client disconnects or after Server.RequestTimeout.

@@ -251,7 +251,7 @@ func (s *Server) signIn(ctx *gin.Context) (any, error) {
 	}
 	token, err := s.Sessions.Redeem(ctx.Request.Context(), link)
 	if err != nil {
-		return nil, refusedSignIn(ctx, byLink, err)
+		return nil, s.refusedSignIn(ctx, byLink, err)
 	}
 	return s.welcome(ctx, token, byLink)
 }
@@ -304,9 +304,9 @@ func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
 }
 
 // refusedSignIn logs that somebody did not get in, and returns the reason.
-func refusedSignIn(ctx *gin.Context, by string, err error) error {
+func (s *Server) refusedSignIn(ctx *gin.Context, by string, err error) error {
 	callOf(ctx).log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
-	callOf(ctx).server.countRefused(ctx.Request.Context(), by)
+	s.countRefused(ctx.Request.Context(), by)
 	return err
 }
 

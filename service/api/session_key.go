@@ -25,12 +25,12 @@ func (s *Server) signInByKey(ctx *gin.Context) (any, error) {
 		return nil, err
 	}
 	if !workspace.LooksLikeKey(key) {
-		return nil, refusedSignIn(ctx, byAPIKey, fault.New(fault.Unauthorized, "this is not an API key"))
+		return nil, s.refusedSignIn(ctx, byAPIKey, fault.New(fault.Unauthorized, "this is not an API key"))
 	}
 	grant := session.Grant{Key: key}
 	// A key that is refused begins no session.
 	if _, err := s.identityOf(ctx.Request.Context(), session.Session{Grant: grant}); err != nil {
-		return nil, refusedSignIn(ctx, byAPIKey, err)
+		return nil, s.refusedSignIn(ctx, byAPIKey, err)
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)
 	if err != nil {
