@@ -33,7 +33,7 @@ type FoundMatch struct {
 // FindMatches finds the records that inputs describe (docs/match.md). Equal inputs are
 // searched for once. Errors: Unavailable.
 func (e *Engine) FindMatches(ctx context.Context, r query.MatchRequest) ([]FoundMatch, error) {
-	release, err := countSlot(ctx, &e.matching, r.Workspace)
+	release, err := countPlace(ctx, &e.matching, r.Workspace)
 	if err != nil {
 		return nil, err
 	}

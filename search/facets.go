@@ -94,7 +94,7 @@ type tally struct {
 	// buckets are those of numbers and dates, in their order.
 	buckets []bucketSum
 	known   int64 // records with a value
-	// withValue is known as counted by again, equal in all its round trips; -1 before.
+	// withValue is known as counted by recount, equal in all its round trips; -1 before.
 	withValue int64
 	// least and greatest are the lowest and the highest value, nil if there is none.
 	least, greatest *float64
@@ -152,7 +152,7 @@ func (r *facetRun) first(ctx context.Context) error {
 		}
 		switch {
 		case !exact:
-			err = r.again(ctx, t, most)
+			err = r.recount(ctx, t, most)
 		case t.accounts.more != nil:
 			err = r.keepNamed(ctx, t)
 		}
@@ -280,9 +280,9 @@ const (
 // given number of cells.
 func valuesOf(n, cells int) int { return min(valuesAtOnce, (valuesInAll-cells)/max(n, 1)) }
 
-// again counts the values of a facet if the first round trip, which listed at most the
+// recount counts the values of a facet if the first round trip, which listed at most the
 // given number, did not list all of them.
-func (r *facetRun) again(ctx context.Context, t *tally, listed int) error {
+func (r *facetRun) recount(ctx context.Context, t *tally, listed int) error {
 	t.withValue = -1
 	if t.facet.Field.List() {
 		t.withValue = t.known

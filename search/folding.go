@@ -12,24 +12,24 @@ import (
 	"atlas/search/query"
 )
 
-// keptFoldings caches the Folding that each index was built with, by the index name, which
+// cachedFoldings caches the Folding that each index was built with, by the index name, which
 // is never reused. The zero value is ready.
-type keptFoldings struct {
+type cachedFoldings struct {
 	lock sync.Mutex
 	of   map[string]catalog.Folding
 }
 
-// maxFoldings bounds keptFoldings. A load makes an index for each dataset.
+// maxFoldings bounds cachedFoldings. A load makes an index for each dataset.
 const maxFoldings = 1_000
 
-func (f *keptFoldings) get(index string) (catalog.Folding, bool) {
+func (f *cachedFoldings) get(index string) (catalog.Folding, bool) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	folding, known := f.of[index]
 	return folding, known
 }
 
-func (f *keptFoldings) put(all map[string]catalog.Folding) {
+func (f *cachedFoldings) put(all map[string]catalog.Folding) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	if f.of == nil || len(f.of) > maxFoldings {

@@ -40,7 +40,7 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 			found = append(found, one)
 		}
 	}
-	if len(missing) > replacedTerms || len(found) > keptTerms ||
+	if len(missing) > replacedTerms || len(found) > remainingTerms ||
 		slices.ContainsFunc(missing, func(c words.Clause) bool { _, plain := c.Word(); return !plain }) {
 		return answer, nil
 	}
@@ -64,8 +64,8 @@ func (e *Engine) missingWords(ctx context.Context, sets []query.Query) (answer q
 	return answer, nil
 }
 
-// keptTerms is the maximum number of existing words of a text when others are replaced.
-const keptTerms = 16
+// remainingTerms is the maximum number of existing words of a text when others are replaced.
+const remainingTerms = 16
 
 // rarestFirst orders clauses: first those that are not plain words, which are never left
 // out, then by the number of records, ascending.

@@ -53,9 +53,9 @@ type Engine struct {
 
 	frequent frequentValues
 	fronts   fronts
-	kept     keptResults
-	foldings keptFoldings
-	values   keptValues
+	cache    cachedResults
+	foldings cachedFoldings
+	values   cachedValues
 	skipped  shares.Shares
 	matching shares.Shares
 }

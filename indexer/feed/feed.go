@@ -125,7 +125,7 @@ func (f *Feed) Publish(ctx context.Context, writer string) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
 		for {
 			err := f.publish(ctx, writer)
-			if !errors.Is(err, errOtherKept) {
+			if !errors.Is(err, errPublicationChanged) {
 				return err
 			}
 		}
@@ -137,7 +137,7 @@ func (f *Feed) publish(ctx context.Context, writer string) error {
 	if err != nil || state.Writer != writer {
 		return err
 	}
-	kept, err := f.kept(ctx)
+	kept, err := f.readPublication(ctx)
 	switch {
 	case err != nil:
 		return err
@@ -151,7 +151,7 @@ func (f *Feed) publish(ctx context.Context, writer string) error {
 		return err
 	}
 	if id != kept.ID {
-		if err := f.keep(ctx, id, kept); err != nil {
+		if err := f.writePublication(ctx, id, kept); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 // startOver expires all cursors, because the changes after them are not known.
 func (f *Feed) startOver(ctx context.Context) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
-		kept, err := f.kept(ctx)
+		kept, err := f.readPublication(ctx)
 		if err != nil {
 			return err
 		}

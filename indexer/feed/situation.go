@@ -58,7 +58,7 @@ func (f *Feed) look(ctx context.Context) (is situation, err error) {
 	if is.State, err = f.Store.FeedState(ctx); err != nil {
 		return is, err
 	}
-	kept, err := f.kept(ctx)
+	kept, err := f.readPublication(ctx)
 	if err != nil {
 		return is, err
 	}

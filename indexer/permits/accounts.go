@@ -90,7 +90,7 @@ func (a *accounts) read(path string) error {
 func (r *run) writeAccounts() error {
 	r.settle()
 	for _, f := range r.firms.order {
-		k := keptFirm{
+		k := storedFirm{
 			Key: f.key, ID: f.id, Link: f.link, Why: f.why, Name: f.name, Phone: f.phone, City: f.city, State: f.state,
 			Country: f.country,
 			Types:   f.types, Created: f.created, Updated: f.updated,
@@ -108,7 +108,7 @@ func (r *run) writeAccounts() error {
 	return r.writeLearnt()
 }
 
-func (r *run) writeAccount(f *firm, k *keptFirm) error {
+func (r *run) writeAccount(f *firm, k *storedFirm) error {
 	if to, linked := r.linked[f.id]; linked {
 		if k.Account == nil || k.Merged && r.wasLinked[f.id] == to {
 			return nil // it never had an account, or its merge was already written
@@ -167,7 +167,7 @@ func (r *run) settle() {
 			r.aliases[to] = append(r.aliases[to], f)
 		}
 		if f.kept != nil {
-			if to := finalKept(r.byID, f); to != f.id {
+			if to := finalStored(r.byID, f); to != f.id {
 				r.wasLinked[f.id] = to
 			}
 		}
@@ -197,8 +197,8 @@ func final(byID map[string]*firm, f *firm) string {
 	return id
 }
 
-// finalKept follows the links of an earlier state.
-func finalKept(byID map[string]*firm, f *firm) string {
+// finalStored follows the links of an earlier state.
+func finalStored(byID map[string]*firm, f *firm) string {
 	id := f.id
 	for range maxChain {
 		next := byID[id]

@@ -26,7 +26,7 @@ type before struct {
 // differences are the events of a permit since an earlier version. Their signals have the
 // day of the files, which is part of their ids: converting the same files twice yields the
 // same signals.
-func (r *run) differences(k *keptPermit, p *permit.Permit, gc string) []event {
+func (r *run) differences(k *storedPermit, p *permit.Permit, gc string) []event {
 	if r.asOf.IsZero() {
 		return nil
 	}
@@ -121,7 +121,7 @@ func amount(f float64) string {
 
 // assigned describes a new general contractor of a project, "" if it has none or the same
 // as before, in any spelling.
-func (r *run) assigned(k *keptPermit, was before, p *permit.Permit, gc string) string {
+func (r *run) assigned(k *storedPermit, was before, p *permit.Permit, gc string) string {
 	switch {
 	case !p.Assigned:
 		return ""

@@ -21,7 +21,7 @@ type firm struct {
 	link string
 	why  string // what decided it
 	// kept is the firm as an earlier conversion wrote it, nil if it did not know it.
-	kept *keptFirm
+	kept *storedFirm
 }
 
 func (f *firm) is(kind string) {

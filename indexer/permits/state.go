@@ -32,8 +32,8 @@ type stateHead struct {
 	Firms   int    `json:"firms"`
 }
 
-// keptFirm is a firm of a state.
-type keptFirm struct {
+// storedFirm is a firm of a state.
+type storedFirm struct {
 	Key string `json:"key"`
 	ID  string `json:"id"`
 	// Link is the account of the firm, "" for its own, and Why what decided it.
@@ -53,9 +53,9 @@ type keptFirm struct {
 	Updated time.Time      `json:"updated,omitzero"`
 }
 
-// keptPermit is a permit of a state. Its lines name firms by their own ids, whatever they
+// storedPermit is a permit of a state. Its lines name firms by their own ids, whatever they
 // are linked to.
-type keptPermit struct {
+type storedPermit struct {
 	ID  string `json:"id"`
 	Key string `json:"key"`
 	// GC is the firm that is its general contractor.
@@ -73,7 +73,7 @@ type state struct {
 	from  *jsontext.Decoder
 	count int
 	// ahead is the permit that was read ahead.
-	ahead *keptPermit
+	ahead *storedPermit
 	end   bool
 }
 
@@ -131,7 +131,7 @@ func (s *state) close() {
 // firms adds the firms of the state to those of a source.
 func (s *state) firms(into *firms) error {
 	for range s.count {
-		k := &keptFirm{}
+		k := &storedFirm{}
 		if err := json.UnmarshalDecode(s.from, k); err != nil {
 			return s.damaged(err)
 		}
@@ -145,12 +145,12 @@ func (s *state) firms(into *firms) error {
 
 // until returns the next permit whose id is not after the given one, nil if there is none. ""
 // stands for the end.
-func (s *state) until(id string) (*keptPermit, error) {
+func (s *state) until(id string) (*storedPermit, error) {
 	if s == nil {
 		return nil, nil
 	}
 	if s.ahead == nil && !s.end {
-		k := &keptPermit{}
+		k := &storedPermit{}
 		switch err := json.UnmarshalDecode(s.from, k); {
 		case errors.Is(err, io.EOF):
 			s.end = true
@@ -213,7 +213,7 @@ func (w *stateWriter) add(v any) error {
 }
 
 // addPermit is add of a permit, whose lines are JSON already.
-func (w *stateWriter) addPermit(k *keptPermit) error {
+func (w *stateWriter) addPermit(k *storedPermit) error {
 	if w == nil {
 		return nil
 	}

@@ -64,7 +64,7 @@ func (r *run) permit(of rowsOf) error {
 	if err := r.absentUntil(id); err != nil {
 		return err
 	}
-	var before *keptPermit
+	var before *storedPermit
 	if r.old != nil && r.old.ahead != nil && r.old.ahead.ID == id {
 		before, r.old.ahead = r.old.ahead, nil
 	}
@@ -99,7 +99,7 @@ func (r *run) firmsOf(p *permit.Permit) (ids []string, gc string) {
 // created writes a new permit.
 func (r *run) created(id string, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
-	kept := &keptPermit{ID: id, Key: p.Key, GC: gc}
+	kept := &storedPermit{ID: id, Key: p.Key, GC: gc}
 	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
 	if r.old != nil { // its deletion may be remembered
 		line = redated(line, later(p.Latest(), r.asOf))
@@ -124,9 +124,9 @@ func (r *run) created(id string, p *permit.Permit) error {
 }
 
 // compared writes the changes of a permit, and their signals.
-func (r *run) compared(before *keptPermit, p *permit.Permit) error {
+func (r *run) compared(before *storedPermit, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
-	kept := &keptPermit{ID: before.ID, Key: p.Key, GC: gc}
+	kept := &storedPermit{ID: before.ID, Key: p.Key, GC: gc}
 	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
 	was, wasUpdated := dated(r.resolve(before.Project, r.wasLinked))
 	is, updated := dated(r.resolve(line, r.linked))
@@ -156,7 +156,7 @@ func (r *run) compared(before *keptPermit, p *permit.Permit) error {
 }
 
 // happened writes a signal of a difference. It replaces one of the same day.
-func (r *run) happened(kept *keptPermit, kind string, line []byte) error {
+func (r *run) happened(kept *storedPermit, kind string, line []byte) error {
 	id := idOf(line)
 	kept.Signals = slices.DeleteFunc(slices.Clone(kept.Signals), func(s jsontext.Value) bool { return idOf(s) == id })
 	r.report.Changes.Signals[kind]++
@@ -164,18 +164,18 @@ func (r *run) happened(kept *keptPermit, kind string, line []byte) error {
 }
 
 // project writes the line of a project, with the accounts of its firms.
-func (r *run) project(kept *keptPermit, line []byte) error {
+func (r *run) project(kept *storedPermit, line []byte) error {
 	kept.Project = line
 	return r.out.Projects.Write(r.resolve(line, r.linked))
 }
 
-func (r *run) signal(kept *keptPermit, line []byte) error {
+func (r *run) signal(kept *storedPermit, line []byte) error {
 	kept.Signals = append(kept.Signals, line)
 	return r.out.Signals.Write(r.resolve(line, r.linked))
 }
 
 // relinked rewrites the signals whose firms are other accounts now.
-func (r *run) relinked(kept *keptPermit) error {
+func (r *run) relinked(kept *storedPermit) error {
 	for i, line := range kept.Signals {
 		if string(r.resolve(line, r.wasLinked)) == string(r.resolve(line, r.linked)) {
 			continue
@@ -191,7 +191,7 @@ func (r *run) relinked(kept *keptPermit) error {
 }
 
 // carry copies a permit, with the present accounts of its firms.
-func (r *run) carry(kept *keptPermit) error {
+func (r *run) carry(kept *storedPermit) error {
 	if string(r.resolve(kept.Project, r.wasLinked)) != string(r.resolve(kept.Project, r.linked)) {
 		_, updated := dated(kept.Project)
 		if err := r.project(kept, redated(kept.Project, later(updated, r.asOf))); err != nil {
@@ -228,7 +228,7 @@ func (r *run) absentUntil(id string) error {
 }
 
 // gone deletes a permit that is missing in a complete file.
-func (r *run) gone(k *keptPermit) error {
+func (r *run) gone(k *storedPermit) error {
 	r.report.Changes.Gone++
 	for _, s := range k.Signals {
 		if err := r.out.Signals.Write(r.deletion(s)); err != nil {

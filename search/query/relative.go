@@ -114,7 +114,7 @@ func ResolveDates(body input.Value, now time.Time) (input.Value, []string) {
 		}
 		body = r.within(body)
 	}
-	return body, r.told
+	return body, r.replaced
 }
 
 // maxRelative is an upper bound of the length of a relative date, in bytes.
@@ -134,8 +134,8 @@ func hasRelative(v input.Value, now time.Time) bool {
 }
 
 type dateResolver struct {
-	now  time.Time
-	told []string
+	now      time.Time
+	replaced []string
 }
 
 func (r *dateResolver) within(v input.Value) input.Value {
@@ -192,8 +192,8 @@ func (r *dateResolver) end(v input.Value, i int) input.Value {
 	if first != last {
 		says = fmt.Sprintf("%q is %s to %s, in UTC", v.Text, first, last)
 	}
-	if !slices.Contains(r.told, says) {
-		r.told = append(r.told, says)
+	if !slices.Contains(r.replaced, says) {
+		r.replaced = append(r.replaced, says)
 	}
 	v.Text, v.Resolved = [2]string{first, last}[min(i, 1)], says
 	return v

@@ -98,7 +98,7 @@ func (s *Sealer) Work(ctx context.Context) error {
 		return nil
 	}
 	s.told = now // also if it fails: events are sealed every second, independently of the rest
-	if err := s.tell(ctx); err != nil || s.Kept <= 0 {
+	if err := s.logHeads(ctx); err != nil || s.Kept <= 0 {
 		return err
 	}
 	if err := s.Store.ForgetEvents(ctx, s.Kept, s.sign); err != nil && ctx.Err() == nil {
@@ -119,9 +119,9 @@ func (s *Sealer) sign(h *Head, was Checkpoint) {
 	h.Checkpoint.Sign(h.Chain, s.Key)
 }
 
-// tell logs the newest digest of each chain that grew. The log is outside of the database,
+// logHeads logs the newest digest of each chain that grew. The log is outside of the database,
 // so whoever owns its tables cannot change the logged digests.
-func (s *Sealer) tell(ctx context.Context) error {
+func (s *Sealer) logHeads(ctx context.Context) error {
 	for {
 		heads, err := s.Store.UntoldHeads(ctx, headsAtOnce)
 		if err != nil || len(heads) == 0 {

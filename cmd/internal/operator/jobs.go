@@ -39,9 +39,9 @@ func (c someJobs) filter() postgres.JobFilter {
 	return postgres.JobFilter{Kind: jobs.Kind(c.Kind), State: jobs.State(c.State), Workspace: c.Workspace, ID: c.ID}
 }
 
-// tellUnknown reports a kind that no job has, and lists the existing kinds: a misspelt one
+// reportUnknown reports a kind that no job has, and lists the existing kinds: a misspelt one
 // selects nothing.
-func (c someJobs) tellUnknown(ctx context.Context, s *cli.Streams, system *postgres.System) error {
+func (c someJobs) reportUnknown(ctx context.Context, s *cli.Streams, system *postgres.System) error {
 	if c.Kind == "" {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (c *jobsCountCmd) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		if len(counts) == 0 {
 			counts = []postgres.JobCount{}
-			if err := c.tellUnknown(ctx, s, system); err != nil {
+			if err := c.reportUnknown(ctx, s, system); err != nil {
 				return err
 			}
 		}
@@ -144,7 +144,7 @@ func (c *jobsListCmd) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 		if len(all) == 0 {
-			if err := c.tellUnknown(ctx, s, system); err != nil {
+			if err := c.reportUnknown(ctx, s, system); err != nil {
 				return err
 			}
 		}
@@ -183,7 +183,7 @@ func (c *jobsRetryCmd) Run(ctx context.Context, s *cli.Streams) error {
 	return withSystem(ctx, c.PostgresSystemURL, func(system *postgres.System) error {
 		n, err := system.RetryJobs(ctx, f, system.Clock().Now())
 		if err == nil && n == 0 {
-			err = c.tellUnknown(ctx, s, system)
+			err = c.reportUnknown(ctx, s, system)
 		}
 		if err != nil {
 			return err

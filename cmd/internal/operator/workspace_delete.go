@@ -75,7 +75,7 @@ func (c *workspaceDeleteCmd) Run(ctx context.Context, s *cli.Streams) error {
 	if err := c.answer(s.Out, report, "STORE PLACE COUNT WHY", rows); err != nil {
 		return err
 	}
-	d.tell(report)
+	d.printRest(report)
 	for _, p := range report.Places {
 		if report.Deleted && p.Unexpected {
 			return cli.ExitError(leftStatus)
@@ -288,8 +288,8 @@ func (d *deletion) sign(h *auditlog.Head, _ auditlog.Checkpoint) {
 	}
 }
 
-// tell prints what the table does not contain.
-func (d *deletion) tell(r WorkspaceDeletion) {
+// printRest prints what the table does not contain.
+func (d *deletion) printRest(r WorkspaceDeletion) {
 	switch {
 	case !r.Deleted && r.Name == "":
 		d.say("its deletion is not finished: --confirm with its name goes on")

@@ -24,8 +24,8 @@ type differences struct{ missing, extra, different map[recordID]bool }
 
 func (d differences) len() int { return len(d.missing) + len(d.extra) + len(d.different) }
 
-// told removes a record whose change has been published: the copy has it now.
-func (d differences) told(id recordID) {
+// published removes a record whose change has been published: the copy has it now.
+func (d differences) published(id recordID) {
 	delete(d.missing, id)
 	delete(d.extra, id)
 	delete(d.different, id)
@@ -42,7 +42,7 @@ func (f *following) verify(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.follow(ctx, 0, found.told); err != nil {
+	if err := f.follow(ctx, 0, found.published); err != nil {
 		return err
 	}
 	if f.wait > 0 && found.len() > 0 {
@@ -53,7 +53,7 @@ func (f *following) verify(ctx context.Context) error {
 		if left <= 0 {
 			break
 		}
-		if err := f.follow(ctx, min(left, changesWait), found.told); err != nil {
+		if err := f.follow(ctx, min(left, changesWait), found.published); err != nil {
 			return err
 		}
 	}

@@ -109,7 +109,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { tellRedisAway(ctx, ledger, log) }, log))
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { logRedisAway(ctx, ledger, log) }, log))
 	authConfig := c.auth()
 	authConfig.Log = log
 	gate, err := auth.New(system, authConfig)
@@ -217,8 +217,8 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	return w, nil
 }
 
-// tellRedisAway logs once that Redis does not answer, in case nothing polls readiness.
-func tellRedisAway(ctx context.Context, ledger *credits.Ledger, log *slog.Logger) {
+// logRedisAway logs once that Redis does not answer, in case nothing polls readiness.
+func logRedisAway(ctx context.Context, ledger *credits.Ledger, log *slog.Logger) {
 	if err := ledger.Ready(ctx); err != nil && ctx.Err() == nil {
 		log.Warn("Redis cannot be used yet", "error", blame("--redis-url (ATLAS_REDIS_URL)", err).Error())
 	}

@@ -16,9 +16,9 @@ import (
 // valueBytes bounds the cached values of a dataset, with countBytes for each.
 const valueBytes = 64 << 20
 
-// keptValues caches the values of the dynamic enums of whole datasets until the datasets
+// cachedValues caches the values of the dynamic enums of whole datasets until the datasets
 // change, so that typing a letter rarely counts them. The zero value is ready.
-type keptValues struct {
+type cachedValues struct {
 	lock sync.Mutex
 	of   map[catalog.Dataset]valuesOfVersion
 }
@@ -76,7 +76,7 @@ func (e *Engine) allValues(ctx context.Context, r query.SuggestRequest, version 
 	if values, there := e.values.get(r.Dataset, version); there {
 		return values, nil
 	}
-	shared, err := e.kept.runs.do(ctx, r.Workspace+string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
+	shared, err := e.cache.runs.do(ctx, r.Workspace+string(r.Dataset)+string(version), func(ctx context.Context) (any, error) {
 		whole := query.SuggestRequest{Query: query.Query{Dataset: r.Dataset, Folding: r.Folding}, Workspace: r.Workspace}
 		values, err := e.countValues(ctx, whole, query.DynamicFields(r.Dataset))
 		if err == nil {
@@ -128,7 +128,7 @@ func named(values []fieldValue) map[string]reading.Value {
 	return all
 }
 
-func (k *keptValues) names(d catalog.Dataset, version []byte) map[string]reading.Value {
+func (k *cachedValues) names(d catalog.Dataset, version []byte) map[string]reading.Value {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if kept := k.of[d]; version != nil && kept.version == string(version) {
@@ -137,14 +137,14 @@ func (k *keptValues) names(d catalog.Dataset, version []byte) map[string]reading
 	return nil
 }
 
-func (k *keptValues) get(d catalog.Dataset, version []byte) ([]fieldValue, bool) {
+func (k *cachedValues) get(d catalog.Dataset, version []byte) ([]fieldValue, bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	kept, there := k.of[d]
 	return kept.values, there && kept.version == string(version)
 }
 
-func (k *keptValues) put(d catalog.Dataset, version []byte, values []fieldValue) {
+func (k *cachedValues) put(d catalog.Dataset, version []byte, values []fieldValue) {
 	size := 0
 	for _, v := range values {
 		size += countBytes + 2*len(v.folded) + len(v.spelling) + 16*len(v.words) + namedBytes

@@ -22,25 +22,25 @@ type publication struct {
 	ID uuid.UUID `json:"publication"`
 }
 
-// kept is the document as read. The zero value means that there is none.
-type kept struct {
+// storedPublication is the document as read. The zero value means that there is none.
+type storedPublication struct {
 	publication
 	seqNo, term int64
 }
 
-// errOtherKept means that the document has changed since it was read.
-var errOtherKept = errors.New("another process has written the id of a publication")
+// errPublicationChanged means that the document has changed since it was read.
+var errPublicationChanged = errors.New("another process has written the id of a publication")
 
 const keptID = "last"
 
-// kept reads the document from Elasticsearch.
-func (f *Feed) kept(ctx context.Context) (kept, error) {
+// readPublication reads the document from Elasticsearch.
+func (f *Feed) readPublication(ctx context.Context) (storedPublication, error) {
 	res, err := f.Elastic.Do(ctx, esapi.GetRequest{Index: f.Names.Feed(), DocumentID: keptID})
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
-		return kept{}, nil
+		return storedPublication{}, nil
 	}
 	if err != nil {
-		return kept{}, err
+		return storedPublication{}, err
 	}
 	var doc struct {
 		SeqNo  int64       `json:"_seq_no"`
@@ -48,11 +48,11 @@ func (f *Feed) kept(ctx context.Context) (kept, error) {
 		Source publication `json:"_source"`
 	}
 	err = json.Unmarshal(res.Body, &doc)
-	return kept{doc.Source, doc.SeqNo, doc.Term}, err
+	return storedPublication{doc.Source, doc.SeqNo, doc.Term}, err
 }
 
-// keep stores the id in Elasticsearch, in place of what was read. Error: errOtherKept.
-func (f *Feed) keep(ctx context.Context, id uuid.UUID, was kept) error {
+// writePublication stores the id in Elasticsearch, in place of what was read. Error: errPublicationChanged.
+func (f *Feed) writePublication(ctx context.Context, id uuid.UUID, was storedPublication) error {
 	body, err := json.Marshal(publication{id})
 	if err != nil {
 		return err
@@ -61,13 +61,13 @@ func (f *Feed) keep(ctx context.Context, id uuid.UUID, was kept) error {
 		return err
 	}
 	write := esapi.IndexRequest{Index: f.Names.Feed(), DocumentID: keptID, Body: bytes.NewReader(body), OpType: "create"}
-	if was != (kept{}) {
+	if was != (storedPublication{}) {
 		seqNo, term := int(was.seqNo), int(was.term)
 		write.OpType, write.IfSeqNo, write.IfPrimaryTerm = "", &seqNo, &term
 	}
 	_, err = f.Elastic.Do(ctx, write)
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusConflict {
-		return errOtherKept
+		return errPublicationChanged
 	}
 	return err
 }

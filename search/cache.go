@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// keptFor is how long results are cached if their indices do not change.
-	keptFor = 10 * time.Second
-	// keptBytes bounds the texts of all cached results, with countBytes for each count.
-	keptBytes  = 16 << 20
-	countBytes = 200
+	// cachedFor is how long results are cached if their indices do not change.
+	cachedFor = 10 * time.Second
+	// cachedBytes bounds the texts of all cached results, with countBytes for each count.
+	cachedBytes = 16 << 20
+	countBytes  = 200
 )
 
-// keptResults caches results of operations that are not charged. The zero value is ready.
-type keptResults struct {
-	slots   shares.Shares
+// cachedResults caches results of operations that are not charged. The zero value is ready.
+type cachedResults struct {
+	places  shares.Shares
 	runs    sharedRuns[any]
 	lock    sync.Mutex
-	results map[string]keptResult
+	results map[string]cachedResult
 	bytes   int
 }
 
-type keptResult struct {
+type cachedResult struct {
 	result any
 	bytes  int
 	until  time.Time
@@ -49,9 +49,9 @@ const (
 	countsOfWorkspace = countsAtOnce / 2
 )
 
-// countSlot waits for one of the countsAtOnce places. Errors: Unavailable when ctx ends
+// countPlace waits for one of the countsAtOnce places. Errors: Unavailable when ctx ends
 // first.
-func countSlot(ctx context.Context, slots *shares.Shares, workspace string) (release func(), err error) {
+func countPlace(ctx context.Context, slots *shares.Shares, workspace string) (release func(), err error) {
 	if release, err = slots.Acquire(ctx, workspace, 1, countsOfWorkspace, countsAtOnce); err != nil {
 		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
@@ -77,10 +77,10 @@ func resultOf[T any](ctx context.Context, e *Engine, o operation[T]) (T, error) 
 	if o.key == "" {
 		return o.result(ctx, e)
 	}
-	if kept, there := e.kept.get(o.key); there {
+	if kept, there := e.cache.get(o.key); there {
 		return kept.(T), nil
 	}
-	r, err := e.kept.runs.do(ctx, o.workspace+o.key, func(ctx context.Context) (any, error) { return o.result(ctx, e) })
+	r, err := e.cache.runs.do(ctx, o.workspace+o.key, func(ctx context.Context) (any, error) { return o.result(ctx, e) })
 	computed, _ := r.(T)
 	return computed, err
 }
@@ -90,35 +90,35 @@ func (o operation[T]) result(ctx context.Context, e *Engine) (none T, err error)
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
 	if o.counts {
-		release, err := countSlot(ctx, &e.kept.slots, o.workspace)
+		release, err := countPlace(ctx, &e.cache.places, o.workspace)
 		if err != nil {
 			return none, err
 		}
 		defer release()
-		if kept, there := e.kept.get(o.key); there {
+		if kept, there := e.cache.get(o.key); there {
 			return kept.(T), nil
 		}
 	}
 	computed, err := o.run(ctx)
 	if err == nil && o.key != "" {
-		e.kept.put(o.key, computed, o.size(computed))
+		e.cache.put(o.key, computed, o.size(computed))
 	}
 	return computed, err
 }
 
-func (k *keptResults) get(key string) (any, bool) {
+func (k *cachedResults) get(key string) (any, bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	r, there := k.results[key]
 	return r.result, there && time.Now().Before(r.until)
 }
 
-func (k *keptResults) put(key string, computed any, size int) {
+func (k *cachedResults) put(key string, computed any, size int) {
 	now := time.Now()
-	r := keptResult{computed, countBytes + size, now.Add(keptFor)}
+	r := cachedResult{computed, countBytes + size, now.Add(cachedFor)}
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	if k.bytes+r.bytes > keptBytes {
+	if k.bytes+r.bytes > cachedBytes {
 		for old, kept := range k.results {
 			if now.After(kept.until) {
 				k.bytes -= kept.bytes
@@ -126,8 +126,8 @@ func (k *keptResults) put(key string, computed any, size int) {
 			}
 		}
 	}
-	if k.bytes+r.bytes > keptBytes || k.results == nil {
-		k.results, k.bytes = map[string]keptResult{}, 0
+	if k.bytes+r.bytes > cachedBytes || k.results == nil {
+		k.results, k.bytes = map[string]cachedResult{}, 0
 	}
 	k.bytes += r.bytes - k.results[key].bytes
 	k.results[key] = r
