@@ -95,7 +95,7 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
-// A record keeps its bytes, with what this version knows nothing of.
+// A record retains its bytes, including members unknown to this version.
 func TestRecordsKeepTheirBytes(t *testing.T) {
 	t.Parallel()
 	const record = `{"id":"1","name":"A","account_types":["developer"],"last_activity_at":null,"website":null,"new":{"x": [1.50]},"projects":[{"id":"2","cost":1e2,"more":0}]}`

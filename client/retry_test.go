@@ -122,7 +122,7 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-// Nobody listened, so nothing was done: also what creates is sent again.
+// The connection was refused, so nothing was executed: creations are retried too.
 func TestRefusedConnections(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -312,7 +312,7 @@ func TestTimeoutOfAnAttempt(t *testing.T) {
 	}
 }
 
-// The token is asked for anew with each attempt, and its failure is final.
+// The token is requested for each attempt, and its failure is final.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	var tokens []string

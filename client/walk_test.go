@@ -87,7 +87,7 @@ func TestWalks(t *testing.T) {
 	}
 }
 
-// A walk that fails says so once; the cursor of its last page goes on.
+// A walk that fails reports it once; it can be continued from the cursor of its last page.
 func TestWalkGoesOn(t *testing.T) {
 	t.Parallel()
 	pages, broken := 0, true
@@ -119,8 +119,7 @@ func TestWalkGoesOn(t *testing.T) {
 	}
 }
 
-// A server that hands out one cursor again and again does not hold a walk for
-// ever.
+// A server that returns the same cursor repeatedly does not block a walk forever.
 func TestWalkInCircles(t *testing.T) {
 	t.Parallel()
 	api, attempts := dial(t, answering(200, `{"data":[{"id":"1"}],"metadata":{"limit":1,"search_after":"again"}}`))

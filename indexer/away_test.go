@@ -121,8 +121,8 @@ func (c *cable) carry(near net.Conn) {
 	back.Wait()
 }
 
-// While Elasticsearch is away nothing piles up: memory does not grow, and when
-// it is back the load goes on and is complete.
+// While Elasticsearch is unavailable nothing piles up: memory does not grow, and when it is
+// back the load continues and completes.
 func TestElasticsearchAway(t *testing.T) {
 	w := newWorld(t)
 	const records = 2_500
@@ -161,8 +161,8 @@ func TestElasticsearchAway(t *testing.T) {
 	}
 }
 
-// A load bears an Elasticsearch that is unavailable for a moment whatever it
-// asks, also when it did what it was asked before.
+// A load tolerates an Elasticsearch that is briefly unavailable at any request, even if the
+// request was executed.
 func TestEveryCallIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -176,7 +176,7 @@ func TestEveryCallIsTriedAgain(t *testing.T) {
 		defer lock.Unlock()
 		key := r.Method + r.URL.Path
 		asked[key]++
-		// The client asks three times before it tells of a failure.
+		// The client retries three times before it reports a failure.
 		if asked[key]%5 == 0 {
 			return false
 		}

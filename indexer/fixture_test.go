@@ -75,8 +75,8 @@ func (w world) load(t *testing.T, o indexer.Options) indexer.Report {
 	return report
 }
 
-// wantClean checks that no temporary file but dead letters and no unfinished
-// index stays.
+// wantClean checks that no temporary file except dead letters and no unfinished index
+// remains.
 func (w world) wantClean(t *testing.T) {
 	t.Helper()
 	for _, dir := range w.workDirs(t) {
@@ -112,7 +112,7 @@ func (w world) indices(t *testing.T) map[string][]string {
 	return indices
 }
 
-// answer is what the tests read of a search's answer.
+// answer is the part of a search's answer that tests read.
 type answer struct {
 	Shards struct{ Failed int } `json:"_shards"`
 	Hits   struct {
@@ -257,9 +257,9 @@ func related(size int) map[string]string {
 	return files
 }
 
-// through returns a client whose traffic passes a function on its way to
-// Elasticsearch; it tells whether it has dealt with the request itself. after
-// may change an answer.
+// through returns a client whose traffic passes through a function on its way to
+// Elasticsearch, which reports whether it has handled the request itself. after may change
+// an answer.
 func through(
 	t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool,
 	after func(r *http.Request, answer []byte) []byte,

@@ -59,8 +59,7 @@ func (w world) killedWhileWriting(t *testing.T, dir string) {
 	}
 }
 
-// A load that is killed while it writes switches nothing, and the next one goes
-// on with it.
+// A load that is killed while it writes switches nothing, and the next one resumes it.
 func TestKilledLoadIsResumed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -111,8 +110,8 @@ func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
 	w.wantClean(t)
 }
 
-// A load that is killed is not gone on with when another folder is loaded; its
-// indices stay until a later load has been served, and then go with its files.
+// A killed load is not resumed when another folder is loaded; its indices remain until a
+// later load has been served, and are then deleted with its files.
 func TestKilledLoadIsCleared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,8 +142,8 @@ func TestKilledLoadIsCleared(t *testing.T) {
 	}
 }
 
-// A load that ends while its indices are being made still has the dead letters
-// of the lines it read, and so has the load that goes on with it.
+// A load that ends while its indices are being created still has the dead letters of the
+// lines it read, and so has the load that resumes it.
 func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -123,7 +123,7 @@ func TestLoad(t *testing.T) {
 	}
 	wantRejects(t, o.DeadLetters, []int64{8, 9, 10, 11, 12, 13, 14, 15, 16, 17})
 
-	// Derived fields, the winners of repeated ids, and what is given only once.
+	// Derived fields, the winners of repeated ids, and values that are given only once.
 	derived := func(dataset, id string, fields ...string) map[string]any {
 		r, some := w.record(t, dataset, id), map[string]any{}
 		for _, f := range fields {
@@ -170,15 +170,14 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%d %s have %s %s, want %d", got, c.dataset, c.child, c.id, c.want)
 		}
 	}
-	// The fragment of a project holds what was derived for it.
+	// The fragment of a project has its derived values.
 	a := w.search(t, "accounts", `{"query":{"nested":{"path":"ix.projects","query":{"term":{"ix.projects.signals_count":2}}}}}`)
 	if a.Hits.Total.Value != 2 {
 		t.Errorf("%d accounts have a project with two signals", a.Hits.Total.Value)
 	}
 }
 
-// wantRejects checks that a rejects file tells of exactly these lines, each
-// with what it held.
+// wantRejects checks that a rejects file has exactly these lines, each with its content.
 func wantRejects(t *testing.T, path string, want []int64) {
 	t.Helper()
 	raw, err := os.ReadFile(path)

@@ -103,8 +103,8 @@ func randomFiles(r *rand.Rand, size int) map[string]string {
 	return files
 }
 
-// The documents that are sent are those of a model in memory, to the byte:
-// winners of repeated ids, derived fields, nested children and their order.
+// The documents that are sent are those of a model in memory, to the byte: winners of
+// repeated ids, derived fields, nested children and their order.
 func TestLoadEqualsModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,7 +115,7 @@ func TestLoadEqualsModel(t *testing.T) {
 		var mu sync.Mutex
 		sent := map[string]string{}
 		o := w.options(folder(t, files))
-		o.SortMemory = 4 << 10 // so that much goes through files
+		o.SortMemory = 4 << 10 // so that much is sorted on disk
 		o.BatchBytes = 10 << 10
 		o.Workers = 1 + round%3
 		o.Elastic = through(t, func(_ http.ResponseWriter, r *http.Request, body []byte) bool {
@@ -158,9 +158,8 @@ func TestLoadEqualsModel(t *testing.T) {
 	}
 }
 
-// A load takes no more memory for more records. The documents are thrown away
-// on the way: what Elasticsearch does with them is not what is measured, and
-// would take minutes.
+// A load takes no more memory for more records. The documents are dropped on the way:
+// Elasticsearch's work is not measured, and would take minutes.
 func TestMemoryStaysFlat(t *testing.T) {
 	w := newWorld(t)
 	dir := generated(t, 40_000, 5)
@@ -193,7 +192,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 	runtime.ReadMemStats(&start)
 	var peak atomic.Uint64
 	o.Progress = func(indexer.Progress) {
-		// What is live, not what waits to be collected.
+		// Live memory, without garbage.
 		runtime.GC()
 		var now runtime.MemStats
 		runtime.ReadMemStats(&now)

@@ -57,7 +57,7 @@ func TestDatasetsOverlap(t *testing.T) {
 	wantSameLoad(t, w, report, fresh, want)
 }
 
-// What was written of a dataset becomes searchable while the next ones are written.
+// The documents of a dataset become searchable while the next ones are written.
 func TestDatasetsAreRefreshedEarly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -21,7 +21,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// documents are those that are served of a dataset.
+// documents are the served documents of a dataset.
 func (w world) documents(t *testing.T, d catalog.Dataset) map[string]string {
 	t.Helper()
 	return searchtest.Served(t, w.elastic, w.names, d)
@@ -97,8 +97,8 @@ func (w world) small(dir string) indexer.Options {
 	return o
 }
 
-// A load whose inputs or options changed since is not gone on with; the error
-// says what changed, and Restart begins anew.
+// A load whose inputs or options changed is not resumed; the error says what changed, and
+// Restart starts over.
 func TestChangedLoadIsNotResumed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -167,8 +167,8 @@ func TestChangedLoadIsNotResumed(t *testing.T) {
 	}
 }
 
-// Dead letters that somebody cut while a load was not finished cannot be made
-// whole by going on with it; nothing is touched.
+// Dead letters that were cut while a load was unfinished cannot be restored by resuming it;
+// nothing is touched.
 func TestCutDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,7 +192,7 @@ func TestCutDeadLetters(t *testing.T) {
 	}
 }
 
-// What was read and sorted is not read again when the new indices are gone.
+// Lines already read and sorted are not reread when the new indices are lost.
 func TestLostIndicesAreFilledAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -210,8 +210,8 @@ func TestLostIndicesAreFilledAgain(t *testing.T) {
 	}
 }
 
-// A load that ends between its switch and telling of it tells when it is run
-// again, and writes nothing.
+// A load that ends between its switch and its notification notifies when it is run a second
+// time, and writes nothing.
 func TestSwitchedLoadIsToldOf(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -246,8 +246,8 @@ func TestSwitchedLoadIsToldOf(t *testing.T) {
 	}
 }
 
-// A generation with too few records is not served unless that is forced, and
-// then without being loaded again.
+// A generation with too few records is not served unless forced, and then without another
+// load.
 func TestGuardedSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -307,7 +307,7 @@ func TestWorkFolderIsOnes(t *testing.T) {
 	}
 }
 
-// Dead letters are in the work folder when nobody says otherwise, and stay.
+// By default dead letters are in the work folder, and remain.
 func TestDefaultDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -327,8 +327,7 @@ func TestDefaultDeadLetters(t *testing.T) {
 	}
 }
 
-// A load that is gone on with after a newer one was served says so: it serves
-// older records again.
+// A load that is resumed after a newer one was served says so: it serves older records.
 func TestResumedLoadTellsOfANewerOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -142,7 +142,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 	}
 }
 
-// The answer to the switch is lost: what is served decides.
+// The answer to the switch is lost: the aliases decide.
 func TestRollbackWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -243,8 +243,8 @@ func (l *lease) WithLease(ctx context.Context, name, who string, ttl time.Durati
 	return work(ctx)
 }
 
-// Whatever ends a load before its switch, what was served is served on, and the
-// next load goes on with it: the outcome is as if nothing had happened.
+// Whatever ends a load before its switch, the previous generation remains served, and the
+// next load resumes it: the outcome is as if nothing had happened.
 func TestEndedLoadsAreResumed(t *testing.T) {
 	t.Parallel()
 	dir := folder(t, randomFiles(rand.New(rand.NewPCG(1, 2)), 60))
@@ -253,7 +253,7 @@ func TestEndedLoadsAreResumed(t *testing.T) {
 	for name, c := range map[string]struct {
 		end  func(t *testing.T, o indexer.Options) (indexer.Report, error)
 		want func(err error) bool
-		// stays: there is something to go on with.
+		// stays means that the load can be resumed.
 		stays bool
 	}{
 		"cancelled": {
@@ -364,8 +364,8 @@ func TestEndedLoadsAreResumed(t *testing.T) {
 
 var errLost = errors.New("the lease is another one's")
 
-// The switch happens and its answer is lost: the load finds out, and does not
-// delete what is served.
+// The switch happens and its answer is lost: the load detects it, and does not delete the
+// served generation.
 func TestLostAnswerOfTheSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

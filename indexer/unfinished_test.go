@@ -43,7 +43,7 @@ func TestUnfinishedLoads(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ended.WorkDir, ".manifest.json.123"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	look(at) // what is being written is not looked at
+	look(at) // a file being written is not read
 	if other := indexer.UnfinishedLoads(mappings.Names{Prefix: "another-"}, w.temp); len(other) != 0 {
 		t.Errorf("%+v", other)
 	}

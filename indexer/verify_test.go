@@ -186,7 +186,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// What the load left out as refused by Elasticsearch is what is missing, exactly.
+// The documents that Elasticsearch refused during the load are exactly the missing ones.
 func TestVerifyFindsTheDeadLetters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

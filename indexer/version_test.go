@@ -14,8 +14,8 @@ import (
 	"atlas/search/catalog"
 )
 
-// A work folder that the version before left is resumed. Where records or
-// documents have changed since, it is refused, with what to do.
+// A work folder of the previous version is resumed. If records or documents have changed
+// since, it is refused, with advice.
 func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	w, fresh := newWorld(t), newWorld(t)

@@ -35,7 +35,7 @@ func flatten(into index, prefix string, properties map[string]any) {
 	}
 }
 
-// body is what creates an index, as Elasticsearch reads it.
+// body is the body that creates an index, as Elasticsearch reads it.
 type body struct {
 	Settings struct {
 		Index map[string]any `json:"index"`
@@ -131,7 +131,7 @@ func TestMappings(t *testing.T) {
 	}
 }
 
-// hasValues tells whether the field at a path has doc values.
+// hasValues reports whether the field at a path has doc values.
 func (p index) hasValues(path string) bool {
 	m, there := p[path]
 	return there && m["doc_values"] != false && m["type"] != "text" && m["type"] != "nested"

@@ -23,8 +23,8 @@ var answers = []string{
 	`{}`, `[]`, `null`, `"`, `{"hits":`, `{"hits":{"hits":[{"_source":{"a":"\`, `{"hits":{"hits":[}`, `{"a"}`, `{"status":"x"}`, ``,
 }
 
-// Of any valid answer the scanner reads what a parser reads that validates it, and
-// it never reads past the end.
+// For any valid answer the scanner reads what a validating parser reads, and it never reads
+// past the end.
 func FuzzAnswer(f *testing.F) {
 	for _, a := range answers {
 		f.Add([]byte(a))

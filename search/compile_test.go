@@ -123,8 +123,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// Empty conditions, which no request has: none that never matches may become one
-// that always does.
+// Empty conditions, which no request has: a condition that never matches must not become
+// one that always does.
 func TestCompileEmptyConditions(t *testing.T) {
 	t.Parallel()
 	stage, _ := catalog.FieldNamed(catalog.Projects, "stage")

@@ -120,8 +120,8 @@ func modelled(t *testing.T, w *searchtest.World, c query.Coverage) []search.Cove
 	return all[:min(len(all), c.Limit)]
 }
 
-// All counts are those of a model that reads the documents, on several shards, for
-// every enum; also after deletions.
+// All counts equal those of a model that reads the documents, on several shards, for every
+// enum, and after deletions.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	e, _, w := surveyed(t)
@@ -144,7 +144,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// A source has what the index keeps of it, also after a change without a record.
+// A source has the terms stored in the index, also after a change without a record.
 func TestCoverageOfSources(t *testing.T) {
 	t.Parallel()
 	indices := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{})
@@ -190,8 +190,8 @@ func TestCoverageOfSources(t *testing.T) {
 	}
 }
 
-// The version of a dataset rises with each write and each deletion, that of others
-// stays.
+// The version of a dataset rises with each write and each deletion, that of others does
+// not.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	e, indices, w := surveyed(t)

@@ -95,7 +95,7 @@ func TestChangedCursors(t *testing.T) {
 	})
 }
 
-// reporter is what *testing.T and *rapid.T have in common.
+// reporter is the common part of *testing.T and *rapid.T.
 type reporter interface {
 	Helper()
 	Errorf(string, ...any)
@@ -220,7 +220,7 @@ func TestKeyRotation(t *testing.T) {
 	}
 }
 
-// Clients keep cursors for days: those that were issued before stay valid.
+// Clients store cursors for days: issued ones remain valid.
 func TestIssuedCursors(t *testing.T) {
 	t.Parallel()
 	c := newCursors(t)

@@ -13,8 +13,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// If records change between the round trips of a request, they are counted again. If
-// they change again, the answer is an error, and never a wrong count.
+// If records change between the round trips of a request, they are counted a second time.
+// If they change again, the answer is an error, and never a wrong count.
 func TestFacetsOfChangingRecords(t *testing.T) {
 	t.Parallel()
 	e, x := newEngine(t)

@@ -30,7 +30,7 @@ func facetsOf(ctx context.Context, t testing.TB, e *search.Engine, workspace, te
 	return err
 }
 
-// A workspace that asks for many different facets leaves half of the slots to others.
+// A workspace that requests many different facets leaves half of the places to others.
 func TestFacetsOfOneWorkspaceLeaveSlots(t *testing.T) {
 	t.Parallel()
 	direct, _ := newEngine(t)
@@ -52,7 +52,7 @@ func TestFacetsOfOneWorkspaceLeaveSlots(t *testing.T) {
 	for i := range many {
 		text := fmt.Sprint("greedy ", i)
 		if i == many-1 {
-			text = "modest" // waits for a slot of this workspace, and not the equal one below
+			text = "modest" // waits for a place of this workspace, unlike the equal one below
 		}
 		all.Go(func() {
 			if err := facetsOf(t.Context(), t, e, "A", text); err != nil {
@@ -73,7 +73,7 @@ func TestFacetsOfOneWorkspaceLeaveSlots(t *testing.T) {
 	all.Wait()
 }
 
-// Nor do others wait for the slots of a workspace when they ask for suggestions, of which
+// Nor do others wait for the places of a workspace when they request suggestions, for which
 // the values of the whole dataset are counted first.
 func TestSuggestionsDoNotWaitForSlotsOfOthers(t *testing.T) {
 	t.Parallel()
@@ -127,7 +127,7 @@ func TestSuggestionsDoNotWaitForSlotsOfOthers(t *testing.T) {
 	all.Wait()
 }
 
-// What nobody waits for is not counted to the end.
+// Counting ends when no caller waits.
 func TestFacetsEndWithTheirLastWaiter(t *testing.T) {
 	t.Parallel()
 	direct, _ := newEngine(t)

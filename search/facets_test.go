@@ -57,7 +57,7 @@ func publicRows(t testing.TB, w *searchtest.World, d catalog.Dataset) map[string
 	return rows
 }
 
-// modelOf computes facets from what searches of the same conditions find.
+// modelOf computes facets from the results of searches with the same conditions.
 func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d catalog.Dataset) searchtest.FacetModel {
 	rows, accounts := publicRows(t, w, d), publicRows(t, w, catalog.Accounts)
 	return searchtest.FacetModel{
@@ -79,8 +79,8 @@ func modelOf(t testing.TB, e *search.Engine, w *searchtest.World, d catalog.Data
 	}
 }
 
-// TestFacetModel compares facets of random records with those that a model computes
-// from the records that searches find.
+// TestFacetModel compares facets of random records with those that a model computes from
+// the records that searches find.
 func TestFacetModel(t *testing.T) {
 	t.Parallel()
 	requests := 60

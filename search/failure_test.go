@@ -70,8 +70,8 @@ func through(t *testing.T, e *search.Engine, server *httptest.Server) *search.En
 	return &search.Engine{Elastic: searchtest.NewClient(t, server.URL), Names: e.Names, Cursors: e.Cursors, Timeout: search.DefaultTimeout}
 }
 
-// proxied is an engine that reaches Elasticsearch through a server, which does with each
-// request what first does, and forwards it unless first has answered it.
+// proxied is an engine that reaches Elasticsearch through a server, which calls first with
+// each request, and forwards it unless first has answered it.
 func proxied(t *testing.T, e *search.Engine, first func(http.ResponseWriter, *http.Request) (answered bool)) *search.Engine {
 	t.Helper()
 	target, err := url.Parse(backends.Elasticsearch(t))
@@ -156,8 +156,7 @@ func broken(t *testing.T) map[string]alteration {
 	}
 }
 
-// unavailable fails unless the error tells the client to try again later, without
-// internals.
+// unavailable fails unless the error makes the client retry later, without internals.
 func unavailable(t *testing.T, err error) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Error](err)

@@ -54,8 +54,8 @@ func firmsOf(t *testing.T, e *search.Engine, body string) []string {
 	return ids
 }
 
-// A generation is asked by the folding that it was built with: in an old one a text finds
-// what is spelled with the same marks, as before, in a new one all of them.
+// A generation is queried by the folding that it was built with: in an old one a text finds
+// only the same marks, as before, in a new one all of them.
 func TestGenerationsAreAskedByTheirFolding(t *testing.T) {
 	t.Parallel()
 	old, _ := namedFirms(t, catalog.CaseFolding)
@@ -137,7 +137,7 @@ func TestCursorsOfTheFoldingBefore(t *testing.T) {
 	if _, err := find(t.Context(), catalog.Accounts, []byte(next)); err != nil {
 		t.Fatal(err)
 	}
-	// The next generation is served, the one before is kept.
+	// The next generation is served, the previous one remains.
 	alias, old, served := x.Names.Alias(string(catalog.Accounts)), x.Names.Generation(
 		string(catalog.Accounts), "1",
 	), x.Names.Generation(string(catalog.Accounts), "2")

@@ -96,7 +96,7 @@ func TestTooManyCells(t *testing.T) {
 	}
 }
 
-// TestDidYouMeanAtBorders: what is offered finds records, also if one is a few millimetres
+// TestDidYouMeanAtBorders: a suggestion finds records, also if one is a few millimetres
 // outside the circle.
 func TestDidYouMeanAtBorders(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// TestHighlights: what matches in each row is marked in its own texts, labels and the names
+// TestHighlights: the matches in each row are marked in its own texts, labels and the names
 // of its firms, and never in a private field.
 func TestHighlights(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestHighlights(t *testing.T) {
 	}
 }
 
-// TestExplain: the explanation says what a text is read as.
+// TestExplain: the explanation says how a text is read.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]string{

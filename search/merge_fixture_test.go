@@ -44,7 +44,7 @@ func withUnknown(doc []byte) []byte {
 	return bytes.ReplaceAll(doc, []byte(`"created_at":"0001-01-01T00:00:00.000Z"`), []byte(`"created_at":null`))
 }
 
-// linked tells whether a project names the contact.
+// linked reports whether a project names the contact.
 func linked(r *document.Record) bool {
 	return r != nil && r.Value("projects_count").(int64) > 0
 }
@@ -58,8 +58,8 @@ func (n projects) Count(catalog.Dataset) int64 { return int64(n) }
 // Newest implements document.Children.
 func (projects) Newest(catalog.Dataset) []document.Child { return nil }
 
-// views has the two indices that searches of Dynamic contact Views are merged from:
-// global contacts, and those that a workspace holds.
+// views has the two indices that searches of Dynamic contact Views merge: global contacts,
+// and those that a workspace holds.
 type views struct {
 	engine  *search.Engine
 	indices searchtest.Indices

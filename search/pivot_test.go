@@ -75,8 +75,8 @@ func TestPivotModel(t *testing.T) {
 	}
 }
 
-// The cells are exact where a node does not keep all values of a field in one list, the median
-// of many values is the middle one, and a measure of two values is not told.
+// The cells are exact even if a node does not have all values of a field in one list, the
+// median of many values is the middle one, and a measure of two values is not returned.
 func TestPivotMedians(t *testing.T) {
 	t.Parallel()
 	w := searchtest.NewWorld()

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A run goes on when the request that started it leaves before others.
+// A run continues when the request that started it leaves before others.
 func TestSharedRunOutlivesItsStarter(t *testing.T) {
 	t.Parallel()
 	var s sharedRuns[int]

@@ -66,8 +66,8 @@ func TestSuggestModel(t *testing.T) {
 		for _, d := range catalog.Datasets {
 			model := searchtest.SuggestModel{Dataset: d, Matching: modelOf(t, e, w, d).Matching}
 			rows := model.Matching(map[string]any{})
-			// Searching is not what is tested: all records are found once, and those with
-			// a filter once for each.
+			// Searching is not under test: all records are searched for once, and those
+			// with a filter once for each.
 			found := map[string][]searchtest.Row{}
 			search := model.Matching
 			model.Matching = func(body map[string]any) []searchtest.Row {
@@ -125,8 +125,8 @@ func TestSuggestModel(t *testing.T) {
 	}
 }
 
-// Equal requests are computed once until an index changes, also those that arrive
-// together; so are the values of all records, whatever is typed.
+// Equal requests are computed once until an index changes, also those that arrive together;
+// so are the values of all records, whatever is typed.
 func TestSuggestionsAreKept(t *testing.T) {
 	t.Parallel()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})

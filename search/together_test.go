@@ -26,7 +26,8 @@ func searchesOfBody(r *http.Request) int {
 	return bytes.Count(body, []byte("\n")) / 2
 }
 
-// Tasks find what they find alone, in few round trips of at most eight searches, one at a time.
+// Tasks find what they find alone, in few round trips of at most eight searches, one at a
+// time.
 func TestTogether(t *testing.T) {
 	t.Parallel()
 	direct, x := newEngine(t)

@@ -68,7 +68,7 @@ func (w typoWorld) find(d catalog.Dataset, text string, auto bool) []string {
 	return found
 }
 
-// offered tells whether a word may replace a term.
+// offered reports whether a word may replace a term.
 func offered(term, word string) bool {
 	most := catalog.MaxEdits(term)
 	n := edits.Distance(term, word, most)
@@ -214,8 +214,8 @@ func TestTyposFindWhatTheModelFinds(t *testing.T) {
 	}
 }
 
-// TestDidYouMean checks what is offered, under filters, and that it never says anything
-// about addresses.
+// TestDidYouMean checks the suggested texts, under filters, and that they never reveal
+// addresses.
 func TestDidYouMean(t *testing.T) {
 	t.Parallel()
 	w := newTypoWorld(t, "Garage Homes", "Garade Homes", "Garade Towers", "Zürich Überbau", "Bow's-Tower")
@@ -319,7 +319,7 @@ func TestDidYouMeanSpellings(t *testing.T) {
 	}
 }
 
-// TestDidYouMeanOfManyTerms: similar terms, which take long to find, are asked for only if
+// TestDidYouMeanOfManyTerms: similar terms, which are slow to find, are only requested if
 // they can replace those of the text, and few round trips follow the search.
 func TestDidYouMeanOfManyTerms(t *testing.T) {
 	t.Parallel()

@@ -47,7 +47,7 @@ func newWordWorld(t *testing.T, projects, contacts []map[string]string) wordWorl
 	return w
 }
 
-// has tells whether words stand together in a value.
+// has reports whether words are adjacent in a value.
 func has(values [][]string, together []string) bool {
 	return slices.ContainsFunc(values, func(value []string) bool {
 		for i := range value {
@@ -89,7 +89,7 @@ func (w wordWorld) find(d catalog.Dataset, text string) []string {
 	return found
 }
 
-// missing lists what no record has.
+// missing lists words that no record has.
 func (w wordWorld) missing(d catalog.Dataset, text string) (missing []string) {
 	r := words.Published.Read(text, catalog.Fold)
 	records := slices.DeleteFunc(slices.Collect(maps.Values(w.values[d])), func(values [][]string) bool {
@@ -267,8 +267,8 @@ func TestOrderOfWords(t *testing.T) {
 	}
 }
 
-// TestMeantByWords: what is not found in any form is replaced, by what begins so or is
-// similar, and named.
+// TestMeantByWords: words that are not found in any form are replaced, by a completion or a
+// similar word, and named.
 func TestMeantByWords(t *testing.T) {
 	t.Parallel()
 	w := newWordWorld(

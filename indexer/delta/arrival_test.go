@@ -22,7 +22,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// arrivals are the arrivals of the served signals by id, and the last one that is told.
+// arrivals are the arrivals of the served signals by id, and the last published one.
 type arrivals struct {
 	of   map[string]int64
 	told int64
@@ -70,7 +70,8 @@ func signalLine(n int, title string) string {
 	return fmt.Sprintf(`{"id":"%s","signal_type":"permit_filed","title":"%s","occurred_at":"2026-01-01T00:00:00Z"}`, signal(n), title)
 }
 
-// A signal keeps its arrival while it is there, and arrives again if it was deleted.
+// A signal has the same arrival as long as it exists, and a new one if it was deleted and
+// re-added.
 func TestArrivals(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +103,7 @@ func (w *world) arrivalsAfter(t *testing.T, before arrivals, do func()) arrivals
 	return w.wantArrivals(t, before, false, false, "")
 }
 
-// A load that goes on keeps what it has filled, unless somebody else has changed records
+// A resumed load reuses what it has filled, unless another writer has changed records
 // meanwhile: a subscription that began after that change would miss its signals.
 func TestArrivalsOfAResumedLoad(t *testing.T) {
 	t.Parallel()
@@ -154,7 +155,7 @@ func TestArrivalsOfAResumedLoad(t *testing.T) {
 }
 
 // A delta lost its lease, and others settled the feed before it wrote: its signals arrive
-// when it is applied again, later than what was told.
+// when it is reapplied, later than the published ones.
 func TestArrivalsOfADeltaThatWritesLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -94,7 +94,7 @@ func (c *city) convert(t *testing.T, week int, rows []string, accounts ...string
 	return files
 }
 
-// cityModel is what Atlas should have: of each id the line that changed last.
+// cityModel is the expected content of Atlas: for each id the line that changed last.
 type cityModel map[catalog.Dataset]map[string]string
 
 func (m cityModel) take(t *testing.T, files map[catalog.Dataset]string) {
@@ -127,7 +127,7 @@ func (m cityModel) files() map[catalog.Dataset]string {
 	return files
 }
 
-// terms are what the served generation keeps of sources.
+// terms are the source terms stored in the served generation.
 func (w *world) terms(t *testing.T) map[string]catalog.SourceTerms {
 	t.Helper()
 	kept := map[string]catalog.SourceTerms{}
@@ -148,7 +148,7 @@ func (w *world) terms(t *testing.T) map[string]catalog.SourceTerms {
 	return kept
 }
 
-// folder are options of a load of what Atlas should have.
+// folder are options of a load of the expected records.
 func (m cityModel) folder(t *testing.T, w *world, cities ...*city) indexer.Options {
 	t.Helper()
 	o := w.loadOptions(t, m.files())
@@ -162,7 +162,7 @@ func (m cityModel) folder(t *testing.T, w *world, cities ...*city) indexer.Optio
 	return o
 }
 
-// wantVerified fails unless the served generation is what the files of a load say.
+// wantVerified fails unless the served generation equals the files of a load.
 func (w *world) wantVerified(t *testing.T, o indexer.Options, when string) {
 	t.Helper()
 	report, err := verify.Run(t.Context(), verify.Options{Dir: o.Dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry})
@@ -172,9 +172,9 @@ func (w *world) wantVerified(t *testing.T, o indexer.Options, when string) {
 	}
 }
 
-// Two cities are loaded, updated for three weeks and rolled back. After each step what is
-// served, what verify finds, the feed, the arrivals and the terms of the sources are those
-// of a load of the same records.
+// Two cities are loaded, updated for three weeks and rolled back. After each step the
+// served records, the result of verify, the feed, the arrivals and the source terms are
+// those of a load of the same records.
 func TestTwoCities(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,7 +218,7 @@ func TestTwoCities(t *testing.T) {
 	for week, rows := range [][2][]string{
 		{all(calgary.rows, 0, 140), all(austin.rows, 0, 110)},  // some change, some are new
 		{all(calgary.rows, 10, 150), all(austin.rows, 5, 120)}, // some are gone
-		{all(calgary.rows, 0, 150), austin.rows},               // and back again
+		{all(calgary.rows, 0, 150), austin.rows},               // and back
 	} {
 		when := "week " + string(rune('1'+week))
 		take(week+1, rows[0], rows[1])

@@ -33,7 +33,7 @@ func (w *world) followerOfTwo(t *testing.T) *follower {
 	return w.follower(t)
 }
 
-// Of a delta that was killed and not gone on with, what is told is what is there.
+// After a delta was killed and not resumed, the published changes are those that exist.
 func TestFeedOfAKilledDelta(t *testing.T) {
 	t.Parallel()
 	for name, carriedOut := range map[string]bool{"before a write": false, "after it": true} {
@@ -60,8 +60,8 @@ func TestFeedOfAKilledDelta(t *testing.T) {
 	}
 }
 
-// A delta goes on although somebody else has settled its changes meanwhile, because it
-// lost its lease: what it wrote then is told when it is applied again.
+// A delta continues after another process has settled its changes, because it lost its
+// lease: its later writes are published when it is reapplied.
 func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 	t.Parallel()
 	for name, stopped := range map[string]bool{"and is stopped": true, "and goes on": false} {
@@ -104,7 +104,7 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 	}
 }
 
-// Searches use another generation and nobody was told: a writer that lost its lease
+// Searches use another generation that was not announced: a writer that lost its lease
 // switched late, or does not know the feed.
 func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	t.Parallel()
@@ -149,7 +149,7 @@ func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	}
 }
 
-// Who lost the lease does not take what another delta wrote.
+// A writer that lost the lease does not take over the changes of another delta.
 func TestFeedHasOneWriter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -186,7 +186,7 @@ func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
 	f := w.follower(t)
 	o := w.toldDelta(t, lines(`{"id":"`+account(2)+`","name":"Two"}`))
 	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
-		if isBulk(r) { // restored: account 1 is not there, nor what kept its publication
+		if isBulk(r) { // restored: account 1 does not exist, nor does the stored publication
 			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
 		}
 		return body
@@ -198,8 +198,8 @@ func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
 	}
 }
 
-// Programs that do not know the feed switch to another generation and back before anybody
-// looks. What was read meanwhile is told again, once.
+// Programs that do not know the feed switch to another generation and back between two
+// checks. What was read meanwhile is published a second time, once.
 func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

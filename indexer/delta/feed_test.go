@@ -39,7 +39,7 @@ type follower struct {
 	store    *postgres.Store
 	at       map[catalog.Dataset]feedchanges.Position
 	copy     map[catalog.Dataset]map[string]string
-	merged   map[catalog.Dataset]map[string]string // what records became that are gone
+	merged   map[catalog.Dataset]map[string]string // targets of merged records
 	random   *rand.Rand
 	restarts int
 	told     []feedchanges.Entry // since the last look
@@ -66,7 +66,7 @@ func (f *follower) restart(t *testing.T) {
 	f.copy = f.served(t)
 }
 
-// served are the public records of what is served.
+// served are the served public records.
 func (f *follower) served(t *testing.T) map[catalog.Dataset]map[string]string {
 	t.Helper()
 	all := map[catalog.Dataset]map[string]string{}
@@ -126,7 +126,7 @@ func (f *follower) take(t *testing.T, d catalog.Dataset, page feedchanges.Page) 
 			delete(f.copy[d], id)
 			continue
 		}
-		if there[id] == nil { // deleted since, which is told later
+		if there[id] == nil { // deleted since, which is published later
 			continue
 		}
 		record, err := document.FromPublic(d, there[id])
@@ -147,7 +147,7 @@ func (w *world) feed(t *testing.T) *feed.Feed {
 	return &feed.Feed{Store: w.system, Elastic: w.elastic, Names: w.names, Live: w.engine(w.elastic), Retry: retry, Window: 3}
 }
 
-// loadOptions load files by dataset, telling the feed.
+// loadOptions load files by dataset and write the feed.
 func (w *world) loadOptions(t *testing.T, files map[catalog.Dataset]string) indexer.Options {
 	t.Helper()
 	dir := t.TempDir()
@@ -157,7 +157,7 @@ func (w *world) loadOptions(t *testing.T, files map[catalog.Dataset]string) inde
 	return indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry, Feed: w.feed(t), Force: true}
 }
 
-// toldDelta are options that apply lines of accounts, telling the feed.
+// toldDelta are options that apply lines of accounts and write the feed.
 func (w *world) toldDelta(t *testing.T, accounts string) delta.Options {
 	t.Helper()
 	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: accounts})
@@ -190,8 +190,8 @@ var (
 	seed  = flag.Uint64("seed", 0, "the seed of the first of them; 0: a random one")
 )
 
-// A follower that applies the feed has exactly what is served, whatever loads, deltas
-// and rollbacks there are, finished, interrupted, gone on with or given up.
+// A follower that applies the feed has exactly the served records after any loads, deltas
+// and rollbacks, finished, interrupted, resumed or abandoned.
 func TestFeedFollows(t *testing.T) {
 	t.Parallel()
 	first := cmp.Or(*seed, rand.Uint64())
@@ -420,7 +420,8 @@ func TestFeedForgets(t *testing.T) {
 	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-3*time.Hour)); known || err != nil {
 		t.Errorf("a time that was forgotten is known: %v", err)
 	}
-	// A clock was set back: what was told later by it, or by its order, is after a time.
+	// A clock was set back: changes published later, by time or by order, are after the
+	// position of a time.
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() - interval '10 minutes' WHERE head = (SELECT max(head) FROM data_publications)`)
 	w.exec(t, `UPDATE data_publications SET published_at = clock_timestamp() WHERE head = (SELECT max(head) FROM data_publications WHERE id <> (SELECT latest FROM data_feed))`)
 	if p, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-5*time.Minute)); known &&

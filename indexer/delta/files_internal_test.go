@@ -17,8 +17,8 @@ import (
 
 func number(n int) recordID { return recordID{14: byte(n >> 8), 15: byte(n)} }
 
-// A list gives back what was written, from any place on; one that is damaged or
-// lost its end is an error and never fewer entries.
+// A list returns what was written, from any position on; a damaged or truncated one is an
+// error and never has fewer entries.
 func TestListIsWholeOrAnError(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "list")
@@ -138,7 +138,7 @@ func TestIDLogKeepsWhatWasSynced(t *testing.T) {
 	})
 }
 
-// A time that a line does not give is told from every time that it can give.
+// A missing time differs from every time that a line can have.
 func TestNeverIsNoTime(t *testing.T) {
 	t.Parallel()
 	for _, year := range []int{1, 9999} {

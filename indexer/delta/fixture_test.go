@@ -70,7 +70,7 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// retry is short, so that what is away on purpose ends soon.
+// retry is short, so that deliberate outages end soon.
 var retry = elastic.Retry{For: 30 * time.Second, First: time.Millisecond, Max: 50 * time.Millisecond}
 
 // load loads files, by dataset, as a new generation.
@@ -90,7 +90,7 @@ func write(t *testing.T, path, content string) {
 	fatal(t, os.WriteFile(path, []byte(content), 0o600))
 }
 
-// engine looks at what is served, through a client.
+// engine reads the served records, through a client.
 func (w *world) engine(c *elastic.Client) *search.Engine {
 	return &search.Engine{Elastic: c, Names: w.names, Timeout: 30 * time.Second}
 }
@@ -139,7 +139,7 @@ func (w *world) wantClean(t *testing.T) {
 	}
 }
 
-// marks are the aliases of deltas that were not finished, on what is served.
+// marks are the aliases of unfinished deltas on the served generation.
 func (w *world) marks(t *testing.T) (marks []string) {
 	t.Helper()
 	indices, err := w.elastic.Aliases(t.Context(), w.names.Prefix+"*")
@@ -175,7 +175,7 @@ func (l *notifications) Changed(_ context.Context, _ catalog.Dataset, ids []stri
 	return nil
 }
 
-// take returns what was told since the last call.
+// take returns the notifications since the last call.
 func (l *notifications) take() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -234,8 +234,8 @@ func id(dataset, n int) string { return fmt.Sprintf("%x%07x-0000-4000-8000-%012x
 
 func lines(all ...string) string { return strings.Join(all, "\n") + "\n" }
 
-// proxy passes requests on to Elasticsearch. before may change the body, or
-// answer itself by returning nil; after hears of what was answered.
+// proxy passes requests on to Elasticsearch. before may change the body, or answer itself
+// by returning nil; after gets the answer.
 func proxy(t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) []byte, after func(r *http.Request)) string {
 	t.Helper()
 	to, err := url.Parse(backends.Elasticsearch(t))
@@ -253,7 +253,7 @@ func proxy(t *testing.T, before func(w http.ResponseWriter, r *http.Request, bod
 				return
 			}
 		}
-		// What the client has sent is carried out even if the client goes away.
+		// A request is executed even if the client disconnects.
 		r = r.WithContext(context.WithoutCancel(r.Context()))
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		forward.ServeHTTP(w, r)

@@ -32,7 +32,7 @@ import (
 // and to be killed.
 const victimOptions = "ATLAS_TEST_DELTA"
 
-// victimWork is what such a program is told.
+// victimWork is the task of such a program.
 type victimWork struct {
 	Files                        []delta.File
 	Elastic, Prefix, Work, Store string
@@ -112,8 +112,8 @@ func (w *world) begun(t *testing.T, o delta.Options) {
 	}
 }
 
-// Wherever a delta is interrupted, the same call again ends as if nothing had
-// happened: what is served, and what is reported.
+// Wherever a delta is interrupted, the same call ends as if nothing had happened: the
+// served records and the report are the same.
 func TestInterruptedDeltaGoesOn(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()
@@ -152,7 +152,7 @@ func TestInterruptedDeltaGoesOn(t *testing.T) {
 	}
 }
 
-// A delta whose process is killed goes on in the next one.
+// A delta whose process is killed is resumed by the next one.
 func TestKilledDeltaGoesOn(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()
@@ -198,7 +198,7 @@ func TestKilledDeltaGoesOn(t *testing.T) {
 		cmd := exec.CommandContext(ctx, os.Args[0])
 		cmd.Env = append(os.Environ(), victimOptions+"="+string(work))
 		if out, err := cmd.CombinedOutput(); err == nil || len(out) > 0 {
-			// It may have got through: what was drawn needs few requests.
+			// It may have finished: the drawn delta needs few requests.
 			if !bytes.Contains(out, []byte("not killed: <nil>")) {
 				t.Fatalf("%v: %s", err, out)
 			}
@@ -236,8 +236,7 @@ func TestInterruptedDeltaStartsOverOnAnotherGeneration(t *testing.T) {
 	w.wantModel(t, m, when)
 }
 
-// A delta with other files finishes first what was interrupted, and is then
-// applied itself.
+// A delta with other files first finishes the interrupted one, and is then applied itself.
 func TestInterruptedDeltaIsFinishedFirst(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()
@@ -247,7 +246,7 @@ func TestInterruptedDeltaIsFinishedFirst(t *testing.T) {
 	o := w.options(t, byDataset(one))
 	o.Now = func() time.Time { return at }
 	w.begun(t, o)
-	// Elsewhere nobody knows what is left to do.
+	// Another work folder does not know what is left to do.
 	elsewhere := o
 	elsewhere.WorkDir = t.TempDir()
 	if _, err := delta.Apply(t.Context(), elsewhere); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "--abandon") {

@@ -48,8 +48,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzLetter: a dead letter is one of a dataset, or its problems are told and
-// nothing of the line is lost.
+// FuzzLetter: a dead letter belongs to a dataset, or its problems are reported and nothing
+// of the line is lost.
 func FuzzLetter(f *testing.F) {
 	for _, line := range []string{
 		`{"dataset":"accounts","file":"a","line":1,"problems":[],"record":{"id":"x"}}`, `{"dataset":"signals","text":"{broken"}`,

@@ -14,7 +14,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// mergedTwo is a world in which the account 2 became 1, with a follower that knows.
+// mergedTwo is a world in which account 2 was merged into 1, with a follower that knows.
 func mergedTwo(t *testing.T) (*world, *follower) {
 	t.Helper()
 	w := newWorld(t)
@@ -27,8 +27,8 @@ func mergedTwo(t *testing.T) (*world, *follower) {
 	return w, f
 }
 
-// wantKept fails unless account 2 is gone and is known to have become 1, by the table of
-// merges as by what the feed told.
+// wantKept fails unless account 2 is missing and known to be merged into 1, in the table of
+// merges and in the feed.
 func (f *follower) wantKept(t *testing.T, when string) {
 	t.Helper()
 	f.wantEqual(t, when)
@@ -36,13 +36,13 @@ func (f *follower) wantKept(t *testing.T, when string) {
 	wantSame(t, when, map[string]string{account(2): account(1)}, f.into(t, 1, 2))
 }
 
-// comesBack is a delta that makes account 2 a record again.
+// comesBack is a delta that restores account 2.
 func (w *world) comesBack(t *testing.T, name string) delta.Options {
 	t.Helper()
 	return w.toldDelta(t, lines(`{"id":"`+account(2)+`","name":"`+name+`","updated_at":"2124-01-02"}`))
 }
 
-// A merge ends when its record is there again, not when a delta has only announced it.
+// A merge ends when its record exists again, not when a delta has only announced it.
 func TestMergesOutliveADeltaThatIsNotWritten(t *testing.T) {
 	t.Parallel()
 	w, f := mergedTwo(t)
@@ -56,7 +56,7 @@ func TestMergesOutliveADeltaThatIsNotWritten(t *testing.T) {
 	if len(f.told) == 0 {
 		t.Error("nothing was announced: the delta was interrupted too early")
 	}
-	w.apply(t, o) // goes on
+	w.apply(t, o) // is resumed
 	f.catchUp(t)
 	f.wantEqual(t, "gone on with")
 	f.wantMerges(t, "gone on with")
@@ -82,7 +82,7 @@ func TestMergesOutliveARefusedRecord(t *testing.T) {
 }
 
 // Nor when programs that do not know the feed switch to a generation that has the record,
-// and back to one that lacks it and whose load said nothing of the merge.
+// and back to one that lacks it and whose load had no line of the merge.
 func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w, f := mergedTwo(t)

@@ -39,7 +39,7 @@ func accountsOf(numbers ...int) string {
 	return lines(all...)
 }
 
-// toldMerges are the merges that the follower has been told since its last look.
+// toldMerges are the merges that were published since the follower's last read.
 func (f *follower) toldMerges() map[string]string {
 	told := map[string]string{}
 	for _, e := range f.told {
@@ -50,7 +50,7 @@ func (f *follower) toldMerges() map[string]string {
 	return told
 }
 
-// into is what accounts became, at the ends of chains.
+// into are the final targets of accounts.
 func (f *follower) into(t *testing.T, numbers ...int) map[string]string {
 	t.Helper()
 	var ids []uuid.UUID
@@ -99,22 +99,22 @@ func leftOut(t *testing.T, path string) map[string]string {
 	return all
 }
 
-// mergeCases are lines, as a delta or a load gives them after accounts 1 to 20 are there,
-// what they merge, and what is left out.
+// mergeLines are lines of a delta or a load after accounts 1 to 20 exist, with their merges
+// and rejected lines.
 var mergeLines = []string{
 	mergeLine(account(1), account(2)),
-	// A chain, also by what is told already: 20 became 19 before.
+	// A chain, including a published merge: 20 was merged into 19 before.
 	mergeLine(account(3), account(4)), mergeLine(account(4), account(5)), mergeLine(account(6), account(20)),
-	// What it becomes is new, and comes later.
+	// The target is new, and comes later.
 	mergeLine(account(7), account(31)), firm(31),
 	`{"id":"` + account(8) + `","merged_into":"` + account(2) + `","name":"Its last name","updated_at":"2124-01-01"}`,
-	// A circle, and what leads into it.
+	// A circle, and a merge into it.
 	mergeLine(account(9), account(10)), mergeLine(account(10), account(9)), mergeLine(account(11), account(9)),
 	mergeLine(account(12), account(12)),
 	mergeLine(account(13), account(40)),
 	mergeLine(account(14), "x"),
 	`{"id":"` + account(15) + `","merged_into":"` + account(2) + `","colour":"red"}`,
-	// One that nobody had.
+	// A record that never existed.
 	mergeLine(account(41), account(2)),
 	// The line that counts is a record.
 	`{"id":"` + account(16) + `","merged_into":"` + account(2) + `","updated_at":"2001-01-01"}`,
@@ -167,7 +167,7 @@ func TestMergesOfADelta(t *testing.T) {
 	w.apply(t, o)
 	f.catchUp(t)
 	wantSame(t, "told again", 0, len(f.told))
-	// A record that is there again ends its merge, and what became it says so.
+	// A re-added record ends its merge, and records merged into it lead to it.
 	w.apply(
 		t,
 		w.toldDelta(
@@ -184,7 +184,7 @@ func TestMergesOfADelta(t *testing.T) {
 	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","deleted":true}`)))
 	f.catchUp(t)
 	wantSame(t, "after deletions", map[string]string{account(3): account(4)}, f.into(t, 1, 3, 4))
-	// A dead letter is applied when what it names is there.
+	// A dead letter can be applied when its target exists.
 	corrected := w.options(t, nil)
 	corrected.Feed, corrected.Corrected = w.feed(t), []string{report.DeadLetters}
 	w.apply(t, w.toldDelta(t, accountsOf(40)))
@@ -199,7 +199,7 @@ func TestMergesOfALoad(t *testing.T) {
 	fatal(t, err)
 	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
-	// The file has lines of no other kind for what is left out: those records are gone.
+	// Rejected lines have no other lines in the file: those records do not exist.
 	o := w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
 	o.DeadLetters, o.Workers, o.CheckpointRecords, o.SortMemory = t.TempDir()+"/letters", 2, 3, 4<<10
 	report, err := indexer.Load(t.Context(), o)
@@ -220,7 +220,7 @@ func TestMergesOfALoad(t *testing.T) {
 		wantSame(t, "counts", want, d)
 	}
 
-	// The generation before has the records, and the one after knows what they became.
+	// The first generation has the records, and the second knows their merges.
 	switching := generation.Options{Elastic: w.elastic, Names: w.names, Retry: retry, Feed: w.feed(t)}
 	_, err = generation.Rollback(t.Context(), switching, "")
 	fatal(t, err)
@@ -247,8 +247,8 @@ func TestMergesOfALoad(t *testing.T) {
 	}
 }
 
-// A load that is the first, or whose generation before is gone, tells no changes. What its
-// records became is known.
+// A first load, or one whose previous generation no longer exists, publishes no changes.
+// The merges of its records are known.
 func TestMergesOfAFirstLoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -260,8 +260,8 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 	wantSame(t, "kept", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
 }
 
-// Whichever request a delta or a load with merges is stopped at, the same call again ends
-// as if nothing had happened.
+// Whichever request a delta or a load with merges is stopped at, the same call ends as if
+// nothing had happened.
 func TestMergesWhereverInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, loads := range []bool{false, true} {
@@ -276,8 +276,9 @@ func TestMergesWhereverInterrupted(t *testing.T) {
 	}
 }
 
-// interruptMerges stops a load or a delta before or after a request, has somebody else
-// settle the feed perhaps, and goes on. It returns how many requests the first call made.
+// interruptMerges stops a load or a delta before or after a request, possibly lets another
+// process settle the feed, and resumes it. It returns how many requests the first call
+// made.
 func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool) (requests int64) {
 	t.Helper()
 	w := newWorld(t)
@@ -347,7 +348,7 @@ func withMerges(r *rand.Rand, files map[catalog.Dataset]string) map[catalog.Data
 	return files
 }
 
-// wantMerges fails unless the table of merges is what the feed has told, and no merged
+// wantMerges fails unless the table of merges equals the published ones, and no merged
 // record is served.
 func (f *follower) wantMerges(t *testing.T, when string) {
 	t.Helper()

@@ -18,7 +18,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// model is what is served, in memory, and what was deleted.
+// model has the served records and the deletions, in memory.
 type model struct {
 	records map[catalog.Dataset]map[string]document.Record
 	gone    map[string]int64
@@ -53,8 +53,8 @@ func (c change) line() string {
 	return s + c.fields + "}"
 }
 
-// apply brings changes in, of each id the one that counts, and returns what is
-// to be reported. It says the rules of docs/data.md, "Deltas", in its own way.
+// apply applies changes, of each id the effective one, and returns the expected report. It
+// is an independent implementation of docs/data.md, "Deltas".
 func (m *model) apply(t testing.TB, changes []change, started time.Time) map[catalog.Dataset]*delta.Counts {
 	now := started.UnixMilli()
 	winners := map[string]change{}
@@ -160,7 +160,7 @@ func parse(t testing.TB, d catalog.Dataset, line string, at time.Time) document.
 	return r
 }
 
-// alike tells whether two records have the same given values.
+// alike reports whether two records have the same given values.
 func alike(t testing.TB, a, b document.Record) bool {
 	bare := func(r document.Record) string {
 		again := parse(t, r.Dataset, string(r.AppendPublic(nil)), time.Time{})
@@ -169,7 +169,7 @@ func alike(t testing.TB, a, b document.Record) bool {
 	return bare(a) == bare(b)
 }
 
-// documents are what should be in the indices.
+// documents are the expected documents of the indices.
 func (m *model) documents() map[catalog.Dataset]map[string]stored {
 	all := map[catalog.Dataset]map[string]stored{}
 	for _, d := range catalog.Datasets { // children first: their derived values are in their fragments
@@ -263,9 +263,9 @@ func byDataset(all []change) map[catalog.Dataset]string {
 	return files
 }
 
-// After any deltas everything that is served is what a load of the same records
-// serves: counts, dates, nested children, to the last byte of each document. A
-// delta that is applied again changes nothing and writes nothing.
+// After any deltas the served documents are those of a load of the same records: counts,
+// dates, nested children, to the last byte. A delta that is applied twice changes and
+// writes nothing.
 func TestDeltasEqualModel(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()

@@ -22,8 +22,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// A record that is there with a later updated_at stays, whichever way an older
-// one comes; a deletion is remembered.
+// An existing record with a later updated_at remains, however an older one comes; a
+// deletion is remembered.
 func TestOlderNeverReplacesNewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,8 +169,8 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	}
 }
 
-// A record that Elasticsearch refuses is left out, with all that can be known of
-// it; the others are written, and what failed for a while is sent again.
+// A record that Elasticsearch refuses is left out, with everything known about it; the
+// others are written, and transient failures are retried.
 func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,7 +216,7 @@ func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	if w.record(t, catalog.Projects, project(1))["name"] != "Tower" || w.record(t, catalog.Projects, project(2))["name"] != "New Hall" {
 		t.Error("something else is there")
 	}
-	// Mended it goes in, and is told.
+	// The corrected record is applied and published.
 	w.notifications.take()
 	o = w.options(t, nil)
 	o.Corrected = []string{report.DeadLetters}
@@ -247,7 +247,7 @@ func TestManyChildren(t *testing.T) {
 	w.wantModel(t, m, "loaded")
 	for _, step := range [][]change{
 		{event(2_000, 0, project(1))},                          // one too many, and too old to be seen
-		{event(1_199, 0, project(1)), event(3, 5_000, "null")}, // the newest becomes old, an old one new, and leaves the project
+		{event(1_199, 0, project(1)), event(3, 5_000, "null")}, // the newest becomes old, an old one becomes the newest and leaves the project
 		{{d: catalog.Signals, id: signal(1_198), deleted: true}, {d: catalog.Signals, id: signal(7), deleted: true}},
 	} {
 		for i := range step {

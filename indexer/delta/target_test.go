@@ -38,8 +38,8 @@ func wantLetters(t *testing.T, path string, want int) {
 	}
 }
 
-// What dead letters cannot take the place of is refused before anything is done,
-// and stays what it is.
+// A path that dead letters cannot replace is refused before anything is done, and is not
+// changed.
 func TestDeadLettersReplaceOnlyFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestDeadLettersReplaceOnlyFiles(t *testing.T) {
 	}
 	w.wantClean(t)
 	w.wantAccounts(t, 0, "after calls that were refused")
-	// A file may be replaced, and nothing is left beside it.
+	// A file may be replaced, and no other file remains.
 	o.DeadLetters = target
 	w.apply(t, o)
 	wantLetters(t, target, 1)
@@ -78,8 +78,8 @@ func TestDeadLettersReplaceOnlyFiles(t *testing.T) {
 	}
 }
 
-// A place for dead letters that is gone when a delta goes on stands in nobody's
-// way: neither in that of the same delta with another place, nor of another one.
+// If the path for dead letters no longer exists when a delta is resumed, that blocks
+// neither the same delta with another path, nor another delta.
 func TestDeadLettersBlockNoDelta(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,7 +116,7 @@ func TestDeadLettersBlockNoDelta(t *testing.T) {
 	}
 	w.wantAccounts(t, 4, "after all of them")
 
-	// Given up it begins anew, with the same files too.
+	// An abandoned delta starts over, even with the same files.
 	o = gone(firms(5))
 	o.DeadLetters, o.Abandon = "", true
 	if report = w.apply(t, o); report.Resumed || report.LeftOut() != 1 {
@@ -125,7 +125,7 @@ func TestDeadLettersBlockNoDelta(t *testing.T) {
 	w.wantAccounts(t, 5, "after one that was given up and applied")
 }
 
-// Two deltas that were told the same place do not cost each other's letters.
+// Two deltas with the same path do not lose each other's letters.
 func TestDeadLettersOfTheDeltaBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,8 +159,8 @@ func TestInterruptedDeltaOutlivesALoad(t *testing.T) {
 	w.wantAccounts(t, 2, "after both")
 }
 
-// Whatever is left out of dead letters again is whole in the new ones, however
-// often; a file without a single dead letter is refused.
+// A dead letter that is rejected again is complete in the new file, any number of times; a
+// file without a single dead letter is refused.
 func TestDeadLettersLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// A work folder that the version before left is refused, with what to do, and can
-// be given up.
+// A work folder of the previous version is refused, with advice, and can be abandoned.
 func TestWorkFolderOfTheVersionBefore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

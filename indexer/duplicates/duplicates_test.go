@@ -229,7 +229,7 @@ func TestDuplicates(t *testing.T) {
 			seen[group[id]] = true
 		}
 		parts := len(seen)
-		if seen[0] { // those in no group are alone
+		if seen[0] { // records in no group are alone
 			parts--
 			for _, id := range ids {
 				if group[id] == 0 {

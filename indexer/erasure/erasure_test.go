@@ -114,8 +114,8 @@ func TestDigestsAreFrozen(t *testing.T) {
 	}
 }
 
-// The second normalization takes spellings as the same that only a program tells apart. What the
-// first made is found by the first, as it was.
+// The second normalization equates spellings that only a program distinguishes. Results of
+// the first are still found by the first.
 func TestUnusualSpellings(t *testing.T) {
 	t.Parallel()
 	k := keys(t, "1:"+one)
@@ -175,7 +175,8 @@ func TestKeys(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	// A new key makes new digests, and those of the old one are found as long as it is there.
+	// A new key makes new digests, and those of the old one are found as long as the old
+	// key is given.
 	old, both := keys(t, "1:"+one), keys(t, "1:"+one+"\n2:"+two)
 	v := erasure.Values{ID: ada}
 	first, second := add(t, old, catalog.Contacts, erasure.ID, v), add(t, both, catalog.Contacts, erasure.ID, v)
@@ -206,7 +207,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A line that is no record is known too, so that its values do not become a dead letter.
+// A line that is not a record is recognized too, so that its values do not become a dead
+// letter.
 func TestLines(t *testing.T) {
 	t.Parallel()
 	k := keys(t, "1:"+one)
@@ -231,7 +233,7 @@ func TestLines(t *testing.T) {
 		`{"id":"` + ada: true, `{"id":"` + ada + `","name":"Ada",}`: true, `{"email": "ad\u0061@x.example", "name": "A`: true,
 		`{'email': 'ADA@x.example'}`: true, `ada@x.example,Ada,x`: true, `{"notes":"see ada@x.example"`: true,
 		`{"id":"` + ada[:30]: false, `{"email":"bob@x.example"`: false, `bob@x.example`: false,
-		// Other forms of what is no JSON.
+		// Other forms that are not JSON.
 		`{'name': 'Ada', 'notes': 'see', 'email': 'ada@x.example', 'a': 1}`: true, `"{\"email\":\"ada@x.example\"}"`: true,
 		`[{"email":"ada@x.example"}]`: true, `7,` + strings.ToUpper(ada) + `,Ada`: true, `{"email":"ada＠x.example"`: true,
 		`{"notes":"ad\u0061@x.example"`: true, `"{\"notes\":\"\\u0061da@x.example\"}"`: true, `{"phone":["+1 403 555 0100"],`: true,
@@ -250,7 +252,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A line that somebody made takes no longer than others of its length.
+// A hostile line takes no longer than others of its length.
 func TestHostileLines(t *testing.T) {
 	t.Parallel()
 	k := keys(t, "1:"+one)

@@ -8,7 +8,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Of a text with several records those of the person go, the others stay.
+// In a text with several records, those of the person are removed and the others remain.
 func TestWithout(t *testing.T) {
 	t.Parallel()
 	keys, err := ParseKeys("1:" + strings.Repeat("k", 32))
@@ -49,7 +49,7 @@ func TestWithout(t *testing.T) {
 		bob + "\r" + ada[:len(ada)-2] + "\r\n" + cyd: bob + "\n" + cyd,
 		ada[:len(ada)-1] + " " + bob:                 bob,
 		bob[:len(bob)-3] + "\r" + ada + cyd:          bob[:len(bob)-3] + "\n" + cyd,
-		// What is broken goes with what may be of it, and no further.
+		// A broken part is removed with what may belong to it, and no further.
 		`{"email":"ada@bow.example"x","name":"Ada","at":{"street":"Elm"},"more":{"id":"7"}}` + bob: bob,
 		bob + `{"x":1"email":"ada@bow.example"}`:                                                   bob,
 		`x","email":"ada@bow.example"}` + bob:                                                      bob,

@@ -37,8 +37,8 @@ func order(a, b pair) int {
 	return bytes.Compare([]byte(a.Payload), []byte(b.Payload))
 }
 
-// Whatever is added through however many writers, with however little memory,
-// comes back complete and in order, and no file stays.
+// Entries added by any number of writers, with any amount of memory, come back complete and
+// in order, and no file remains.
 func TestSortsLikeMemory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -176,8 +176,8 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// Files that are kept can be walked again, by another Sorter, from any key on;
-// merging them on the way loses none of them before it is committed.
+// With Keep, another Sorter can read the files, from any key on; merging them on the way
+// loses none of them before it is committed.
 func TestReopened(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -216,7 +216,7 @@ func TestReopened(t *testing.T) {
 		committed := s.Runs()
 		merging := s
 		if err := merging.Compact(context.Background(), func() error {
-			reopen(committed) // what was merged is still there
+			reopen(committed) // the merged files still exist
 			committed = merging.Runs()
 			return nil
 		}); err != nil {

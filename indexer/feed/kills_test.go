@@ -11,10 +11,10 @@ import (
 
 var all = flag.Bool("all", false, "TestEveryKill kills at each call, also at those between the first and the last of the same kind")
 
-// A process is killed at each of its calls, before and after the call took effect, until
-// it makes no more. Whoever settles what it left publishes all of it, and starts nothing over
-// unless a backend was restored. Random kills find the last calls of a long run seldom;
-// here none is left out.
+// A process is killed at each of its calls, before and after the call took effect, until it
+// makes no more. The settling process publishes everything, and starts the feed over only
+// if a backend was restored. Random kills seldom find the last calls of a long run; here
+// none is left out.
 func TestEveryKill(t *testing.T) {
 	t.Parallel()
 	for name, scene := range map[string]func(*simulation, *testing.T) func(*process) error{
@@ -60,8 +60,8 @@ func points(calls []string) (list []point) {
 	return list
 }
 
-// kill makes a scene, kills what it ends with at a call, and compares what a follower has
-// once a server has settled the feed.
+// kill sets up a scene, kills its last process at a call, and checks a follower once a
+// server has settled the feed.
 func (s *simulation) kill(t *testing.T, scene func(*simulation, *testing.T) func(*process) error, at point, late bool) *process {
 	t.Helper()
 	s.begin(t, 1)
@@ -71,7 +71,7 @@ func (s *simulation) kill(t *testing.T, scene func(*simulation, *testing.T) func
 	s.ended(t, p, last(p))
 	s.catchUp(t)
 	s.compare(t)
-	s.delta(t, s.spared(t, "delta")) // and all goes on
+	s.delta(t, s.spared(t, "delta")) // and everything continues
 	s.compare(t)
 	if t.Failed() {
 		t.Fatalf("killed at %v, late: %t, after\n%s", at, late, strings.Join(s.said, "\n"))
@@ -171,8 +171,8 @@ func (s *simulation) aRestore(t *testing.T) func(*process) error {
 	return s.settling
 }
 
-// A delta dies before what it wrote is searchable, somebody switches away and back, and
-// only then Elasticsearch shows it.
+// A delta dies before its writes are searchable, another program switches away and back,
+// and only then Elasticsearch shows the writes.
 func TestComparesWhatIsNotSearchableYet(t *testing.T) {
 	t.Parallel()
 	s := newSimulation(t)
@@ -192,8 +192,8 @@ func TestComparesWhatIsNotSearchableYet(t *testing.T) {
 	s.compare(t)
 }
 
-// Somebody who does not know the feed switches away and back before a server looks. What
-// a follower read meanwhile is put right.
+// A program that does not know the feed switches away and back before a server checks. What
+// a follower read meanwhile is corrected.
 func TestSwitchedAwayAndBack(t *testing.T) {
 	t.Parallel()
 	s := newSimulation(t)
@@ -208,7 +208,7 @@ func TestSwitchedAwayAndBack(t *testing.T) {
 		p = s.spared(t, "switch")
 		p.at, p.late = point{"switch", 1}, true
 		s.ended(t, p, s.switching(p, second, way[0]))
-		s.catchUp(t) // reads what is served now
+		s.catchUp(t) // reads the served records
 		s.switchTo(t, s.spared(t, "switch"), first, way[1])
 		s.compare(t)
 		if t.Failed() {

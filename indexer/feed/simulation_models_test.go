@@ -37,7 +37,7 @@ type victim struct {
 	killed bool
 }
 
-// point is a call: the nth of all, or of those of a name. The first is 1.
+// point is a call: the nth of all, or of those with a name. The first is 1.
 type point struct {
 	name string
 	nth  int
@@ -222,7 +222,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, err
 }
 
-// actionOf is what a path asks for, whichever index it names.
+// actionOf is the action of a path, whatever index it names.
 func actionOf(path string) string {
 	_, action, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return action

@@ -72,8 +72,8 @@ type simulation struct {
 	measured, longest map[string]int
 }
 
-// newSimulation makes a process of each kind that nobody kills, which shows how many
-// calls there are to be killed at.
+// newSimulation runs a process of each kind without a kill, which shows at how many calls
+// it can be killed.
 func newSimulation(t *testing.T) *simulation {
 	d := pgtest.New(t)
 	s := &simulation{
@@ -105,7 +105,7 @@ func (s *simulation) say(format string, args ...any) {
 	s.said = append(s.said, fmt.Sprintf(format, args...))
 }
 
-// history is one seed: 12 steps, and after each the follower has what is served.
+// history is one seed: 12 steps, and after each the follower has the served records.
 func (s *simulation) history(t *testing.T, seed uint64) {
 	t.Helper()
 	defer func() {
@@ -132,7 +132,7 @@ func (s *simulation) history(t *testing.T, seed uint64) {
 			s.es.refresh()
 		}
 		if s.random.IntN(2) == 0 {
-			s.catchUp(t) // between a kill and what settles it
+			s.catchUp(t) // between a kill and the settling
 		}
 		if s.random.IntN(3) == 0 { // a server that is killed
 			p := s.process(t, "settle")
@@ -148,7 +148,7 @@ func (s *simulation) history(t *testing.T, seed uint64) {
 	}
 }
 
-// compare settles the feed: a follower has what is served then.
+// compare settles the feed: a follower then has the served records.
 func (s *simulation) compare(t *testing.T) {
 	t.Helper()
 	s.settle(t)
@@ -168,7 +168,7 @@ func (s *simulation) any() string {
 	return names[s.random.IntN(len(names))]
 }
 
-// settle is what a server does that nobody kills.
+// settle is the work of a server that is not killed.
 func (s *simulation) settle(t *testing.T) {
 	t.Helper()
 	p := s.spared(t, "settle")
@@ -250,7 +250,7 @@ func (s *simulation) apply(p *process, name string, groups [][]edit) error {
 	return p.feed.Publish(p.ctx, name)
 }
 
-// load fills a generation from what is served and some changes, and switches to it.
+// load fills a generation with the served records and some changes, and switches to it.
 func (s *simulation) load(t *testing.T, p *process) {
 	name, docs := s.name(), maps.Clone(s.es.served().live)
 	for _, e := range s.edits() {
@@ -343,7 +343,7 @@ type doc struct {
 	digest int64
 }
 
-// newDoc is an account whose name is a number, and that has children.
+// newDoc is an account with a number as its name, and with children.
 func newDoc(id string, name, children int) doc {
 	record, _ := document.Parse(catalog.Accounts, fmt.Appendf(nil, `{"id":%q,"name":"N%d"}`, id, name), time.Unix(1_700_000_000, 0))
 	public := record.AppendPublic(nil)

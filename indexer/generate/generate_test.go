@@ -159,8 +159,8 @@ func TestSameBytesTwice(t *testing.T) {
 	}
 }
 
-// Memory does not grow with the number of records: the live heap after a collection
-// stays below a limit that keeping every record would far exceed.
+// Memory does not grow with the number of records: the live heap after a collection is
+// below a limit that storing every record would far exceed.
 func TestMemoryIsFlat(t *testing.T) {
 	const bound = 24 << 20
 	discard := func([]byte) error { return nil }

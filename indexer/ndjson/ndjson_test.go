@@ -21,8 +21,8 @@ import (
 
 var compressions = []ndjson.Compression{ndjson.Plain, ndjson.Gzip, ndjson.Zstd}
 
-// got is what a file gave: its lines by number, its line errors, and what
-// ended it ("" for the end of the file).
+// got is the result of reading a file: its lines by number, its line errors, and the final
+// error ("" for the end of the file).
 type got struct {
 	Lines map[int64]string
 	Bad   map[int64]string
@@ -252,7 +252,7 @@ func TestWriterGivesTheNameAtTheEnd(t *testing.T) {
 		if err := os.WriteFile(path, []byte("older"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// What a killed run left is longer than what is written now.
+		// The remains of a killed run are longer than the new content.
 		if err := os.WriteFile(path+".partial", bytes.Repeat([]byte("x"), 1<<20), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -12,9 +12,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// FuzzReader: a file is refused, or read to its end, to a line that is too long,
-// or to where it is damaged; and who goes on at any line's offset reads the
-// rest of it.
+// FuzzReader: a file is refused, or read to its end, to a line that is too long, or to
+// where it is damaged; and a reader that resumes at any line's offset reads the rest of it.
 func FuzzReader(f *testing.F) {
 	for name, text := range map[string]string{
 		"x.ndjson":     "{\"a\":1}\r\n\n{\"b\":2}",

@@ -13,8 +13,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// A reader that goes on where another was reads the same lines by the same
-// numbers, wherever that was.
+// A reader that resumes at another's position reads the same lines by the same numbers,
+// wherever that was.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 300<<10)

@@ -37,8 +37,8 @@ changes: {complete: %COMPLETE%, cost: 10%}
 
 const weeklyHead = "no,address,status,cost,filed,issued,done,builder,phone\n"
 
-// world is what an Atlas would have that loads and applies the files of conversions: of each
-// id the line that changed last.
+// world is the content of an Atlas that loads and applies the files of conversions: for
+// each id the line that changed last.
 type world struct {
 	t       *testing.T
 	options permits.Options
@@ -160,8 +160,8 @@ func TestNextWeek(t *testing.T) {
 	}
 }
 
-// Reading a file again says nothing again, on the same day or a later one; an older file
-// changes nothing that is known.
+// Converting a file a second time repeats no signals, on the same day or a later one; an
+// older file changes nothing known.
 func TestSameFileAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
@@ -315,7 +315,7 @@ func TestKnownAccounts(t *testing.T) {
 	}
 }
 
-// States and other files that are not what they should be.
+// States and other files with wrong content.
 func TestWrongState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, false)

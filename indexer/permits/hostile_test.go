@@ -14,8 +14,8 @@ import (
 	"atlas/search/document"
 )
 
-// Cells that mean harm are told by line, their rows are left out or records that a load takes,
-// and the rows around them are records.
+// Hostile cells are reported by line, their rows are left out or become records that a load
+// accepts, and the rows around them are records.
 func TestHostileCells(t *testing.T) {
 	t.Parallel()
 	of := func(no, address, work, builder string) string {
@@ -57,7 +57,7 @@ func TestHostileCells(t *testing.T) {
 	}
 }
 
-// What a source says of its data stands beside its records, and beside those of several.
+// The source terms are beside the records, also for several sources.
 func TestTerms(t *testing.T) {
 	t.Parallel()
 	terms := func(dir string) catalog.Sources {

@@ -26,7 +26,7 @@ import (
 
 type record = map[string]any
 
-// today is what the fictitious projects of the sample lead up to.
+// today is the day up to which the fictitious projects of the sample lead.
 var today = time.Date(2026, 11, 23, 15, 4, 5, 0, time.UTC)
 
 // convert runs a conversion into a fresh folder and returns its records by
@@ -134,7 +134,7 @@ func TestGoldenPermits(t *testing.T) {
 // head is the first row of the city's file.
 const head = "permitnum,statuscurrent,applieddate,issueddate,completeddate,permitclass,permitclassgroup,description,applicantname,contractorname,housingunits,estprojectcost,totalsqft,originaladdress,latitude,longitude\n"
 
-// row writes a permit whose columns are good but for those given.
+// row writes a permit whose columns are valid except those given.
 func row(number string, cells map[string]string) string {
 	values := map[string]string{"permitnum": number, "statuscurrent": "New", "applieddate": "2024-05-02T00:00:00.000",
 		"permitclass": "1106 - House", "permitclassgroup": "Single Family", "description": "A house", "originaladdress": "1 A ST"}
@@ -406,7 +406,7 @@ func TestSample(t *testing.T) {
 	if report.Records.Contacts < 2000 || report.Records.Contacts != int64(len(got["contacts"])) {
 		t.Errorf("%d contacts", report.Records.Contacts)
 	}
-	// What the permits say stays as it was, and comes first.
+	// The values from the permits are unchanged, and come first.
 	for dataset, added := range map[string]string{"projects": "contact_ids", "accounts": "domains", "signals": ""} {
 		var kept []record
 		for _, r := range got[dataset] {

@@ -214,8 +214,8 @@ firms: {name: "{builder}", type: general_contractor, phone: "{phone}"}
 
 const describedHead = "no,type,address,work,status,cost,units,filed,issued,done,x,y,builder,phone\n"
 
-// A cell that cannot be read is unknown and told; a row that has no key, or is none, is left
-// out and told, without what is of persons.
+// A cell that cannot be read is unknown and reported; a row without a key, or that is not a
+// permit, is left out and reported, without personal data.
 func TestTroubles(t *testing.T) {
 	t.Parallel()
 	report, got := rows(t, strings.ReplaceAll(described, "%REPEATS%", "latest"), describedHead+
@@ -259,8 +259,8 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// In a list whose names have labels, one without is of the default type, and no value
-// without a rule.
+// In a list whose names have labels, a name without one has the default type, and is not a
+// value without a rule.
 func TestLabelledNames(t *testing.T) {
 	t.Parallel()
 	const described = "version: 1\nsource: here\ntitle: Here\nkey: \"{no}\"\nproject: { name: \"{no}\" }\nfirms: { name: \"{parties}\", cell: labelled, type: { of: \"{parties}\", table: { GC: general_contractor }%s } }\n"
@@ -330,7 +330,7 @@ func TestOtherColumns(t *testing.T) {
 	}
 }
 
-// The report on a source counts what is wrong with its rows.
+// The report on a source counts the defects of its rows.
 func TestMeasure(t *testing.T) {
 	t.Parallel()
 	d, err := source.Parse("here.yaml", []byte(strings.ReplaceAll(described, "%REPEATS%", "latest")))

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// developmentOnly are paths of packages that atlas must not link, directly or
-// through others: what starts backends, and what only tests use.
+// developmentOnly are paths of packages that atlas must not link, directly or through
+// others: packages that start backends, and packages for tests.
 var developmentOnly = []string{
 	"atlas/internal/devstack", "atlas/internal/experiment/",
 	"github.com/docker/", "github.com/moby/", "github.com/testcontainers/",
@@ -45,8 +45,8 @@ func TestProductLeavesOutDevelopment(t *testing.T) {
 	}
 }
 
-// scripts/dev leaves out what speaks with a container engine where there is none, and what
-// sends traces where no collector is named.
+// scripts/dev leaves out the container client if no engine is available, and tracing if no
+// collector is named.
 func TestDevelopmentLeavesOut(t *testing.T) {
 	t.Parallel()
 	const tags = "nocontainers,notraces"

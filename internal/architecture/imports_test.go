@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// allowed is what each package may import of ours. A package that is not in the
+// allowed lists which of our packages each package may import. A package that is not in the
 // table fails the test: adding one is a decision about the structure.
 var allowed = map[string][]string{
 	"atlas":             {},
@@ -192,8 +192,8 @@ var allowed = map[string][]string{
 	},
 }
 
-// anything may be imported by the binary, by what only tests use, and by what
-// only developers run.
+// unrestricted are the importers without limits: the binary, and packages only for tests or
+// developers.
 var unrestricted = []string{
 	"cmd/", "scripts/", "service/api/openapi/conformance", "service/api/openapi/print", "internal/devstack/backends",
 	"internal/experiment/balancer", "internal/experiment/figures",
@@ -238,8 +238,7 @@ func TestImportsGoOneWay(t *testing.T) {
 	}
 }
 
-// The page for newcomers has each package of the table, and those that only tests
-// use.
+// docs/architecture.md has each package of the table, and the packages that only tests use.
 func TestDocumentedPackages(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/architecture.md")

@@ -54,7 +54,7 @@ func TestLinesAreShort(t *testing.T) {
 // longLines returns the numbers of the lines that are too long.
 func longLines(source []byte) (numbers []int) {
 	lines := bytes.Split(source, []byte("\n"))
-	// Of each line: what of it is alignment or a remark for a linter, its longest text, and
+	// For each line: the part that is alignment or a linter comment, its longest text, and
 	// all its texts.
 	left, longest, texts := make([]int, len(lines)), make([]int, len(lines)), make([]int, len(lines))
 	within := make([]bool, len(lines)) // a text of several lines

@@ -10,7 +10,7 @@ import (
 )
 
 // docs/questionnaire.md has sixty questions: one that is answered with yes leads to a page,
-// and to a test or a script that is there.
+// and to an existing test or script.
 func TestQuestionnaire(t *testing.T) {
 	t.Parallel()
 	tests := declaredTests(t)
@@ -38,7 +38,7 @@ func TestQuestionnaire(t *testing.T) {
 	}
 }
 
-// docs/threats.md names for each threat a test that is there, once, and misses no border.
+// docs/threats.md names an existing test for each threat, once, and covers each border.
 func TestThreatModel(t *testing.T) {
 	t.Parallel()
 	tests := declaredTests(t)

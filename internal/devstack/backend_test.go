@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Each way to end a single backend leaves the others alone, and the backend is
-// found again at its address with what it held.
+// Each way to end a single backend leaves the others alone, and the backend comes back at
+// its address with its data.
 func TestKillHaltAndResume(t *testing.T) {
 	if !localServers(t) {
 		return

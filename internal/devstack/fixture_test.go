@@ -28,11 +28,11 @@ import (
 // startEnv makes the test program start a stack and wait to be killed.
 const startEnv = "DEVSTACK_TEST_STARTER"
 
-// engineEnv makes the test program look for a container engine and tell how
-// long it took. The library remembers an answer for the life of a process.
+// engineEnv makes the test program look for a container engine and print how long it took.
+// The library caches an answer for the life of a process.
 const engineEnv = "DEVSTACK_TEST_ENGINE"
 
-// starterOptions are what the killed process starts with.
+// starterOptions are the options of the killed process.
 type starterOptions struct {
 	Dir, ElasticsearchURL string
 	Outlive               bool
@@ -56,8 +56,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// starterMain starts a stack, tells its addresses and lives on until its
-// standard input ends or it is killed.
+// starterMain starts a stack, prints its addresses and lives until its standard input ends
+// or it is killed.
 func starterMain(options string) int {
 	var o starterOptions
 	if err := json.Unmarshal([]byte(options), &o); err != nil {
@@ -118,8 +118,7 @@ func startInChild(t *testing.T, o starterOptions) (kill func(), stack *Stack) {
 	return kill, &Stack{ElasticsearchURL: urls[0], PostgresURL: urls[1], RedisURL: urls[2]}
 }
 
-// stateDir returns a folder that the servers' user may enter: those of
-// t.TempDir are the caller's alone.
+// stateDir returns a folder that the servers' user may enter, unlike those of t.TempDir.
 func stateDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "atlas-devstack-")
@@ -194,7 +193,7 @@ func write(t *testing.T, s *Stack, word string) {
 	}
 }
 
-// words reads back what write wrote; "" where it is gone.
+// words reads back what write wrote; "" if it is lost.
 func words(t *testing.T, s *Stack) []string {
 	t.Helper()
 	var got []string
@@ -274,7 +273,7 @@ func alive(records []processRecord) (kinds []string) {
 	return kinds
 }
 
-// waitFor polls a condition, for what no event tells.
+// waitFor polls a condition for which there is no event.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

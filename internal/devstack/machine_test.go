@@ -115,8 +115,7 @@ func TestPortOfTheRunBefore(t *testing.T) {
 	}
 }
 
-// Records of another process with the same number, or of another boot, are
-// nobody's leftovers.
+// Records of another process with the same number, or of another boot, are ignored.
 func TestRecordsOfOthersAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	started, ok := startTime(os.Getpid())

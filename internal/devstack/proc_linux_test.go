@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Nobody can listen on the port of a server that has ended, and connections to it are
-// refused; the server itself has it again.
+// No other process can listen on the port of a server that has ended, and connections to it
+// are refused; the server itself gets it back.
 func TestPortOfAnEndedServerIsKept(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -26,7 +26,7 @@ func TestReplace(t *testing.T) {
 	onlyFile(t, dir, "state.json")
 }
 
-// What cannot be replaced stays as it is, and nothing is left beside it.
+// A file that cannot be replaced is unchanged, and no temporary file remains.
 func TestReplaceRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

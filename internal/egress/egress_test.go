@@ -159,7 +159,7 @@ func TestNamesAreJudgedWhenDialed(t *testing.T) {
 	if err := get(egress.New(inside, resolver(t, "127.0.0.1")), "http://inner.example:"+port+"/"); err != nil || reached.Load() != 1 {
 		t.Errorf("an allowed network: %v", err)
 	}
-	// Plain HTTP goes to allowed networks alone, also by name.
+	// Plain HTTP only reaches allowed networks, also by name.
 	if err := get(egress.New(inside, resolver(t, "93.184.216.34")), "http://public.example/"); !egress.Refused(err) {
 		t.Errorf("plain HTTP to a public address: %v", err)
 	}

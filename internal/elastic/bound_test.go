@@ -18,7 +18,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// observed collects what an observer is told.
+// observed collects the calls of an observer.
 type observed struct {
 	lock  sync.Mutex
 	calls []elastic.Call
@@ -167,8 +167,8 @@ func TestErrorsShowNoValues(t *testing.T) {
 	}
 }
 
-// A node that takes connections and never answers is not waited for without
-// end, and what is waited counts as time of a retry.
+// A node that accepts connections and never answers is not waited for forever, and the wait
+// counts as time of a retry.
 func TestCallsWithoutAnAnswerAreGivenUp(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // connections wait in its queue

@@ -13,15 +13,15 @@ import (
 	"github.com/elastic/go-elasticsearch/v8/esapi"
 )
 
-// A node that dies in the middle of an answer is left out, and another one is
-// asked again. With no other, there is no part of an answer.
+// A node that dies in the middle of an answer is left out, and the request is retried on
+// another. Without another, no part of an answer is returned.
 func TestAnswersThatBreakOff(t *testing.T) {
 	t.Parallel()
 	const answer = `{"hits": "all of them"}`
 	node := func(breaks bool) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Elastic-Product", "Elasticsearch")
-			_, _ = w.Write([]byte(answer[:10])) // nobody may be listening any more
+			_, _ = w.Write([]byte(answer[:10])) // the client may have disconnected
 			if err := http.NewResponseController(w).Flush(); err != nil || breaks {
 				panic(http.ErrAbortHandler)
 			}

@@ -115,7 +115,7 @@ func TestBulkTellsEachOutcome(t *testing.T) {
 	wantCount(t, c, name, 2)
 }
 
-// An alias that is gone is an error, and nothing comes into being by its name.
+// A missing alias is an error, and no index of its name is created.
 func TestBulkToNothing(t *testing.T) {
 	t.Parallel()
 	c := client(t, backends.Elasticsearch(t))
@@ -190,14 +190,14 @@ func TestBulkOutlivesPassingFailures(t *testing.T) {
 	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
 	}
-	// The client itself repeats what was lost, so that failure may go unnoticed.
+	// The client itself retries lost requests, so that failure may go unnoticed.
 	if failures.Load() < 2 {
 		t.Errorf("%d failures were noticed", failures.Load())
 	}
 	wantCount(t, direct, name, 50)
 }
 
-// Only the items that failed are sent again.
+// Only the failed items are retried.
 func TestBulkRetriesFailedItemsAlone(t *testing.T) {
 	t.Parallel()
 	direct := client(t, backends.Elasticsearch(t))
@@ -282,7 +282,7 @@ func TestBulkGivesUp(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 
-	// A context that ends is told as its cause, and at once.
+	// The cause of a context that ends is returned, and at once.
 	why := errors.New("why it ended")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	retry = elastic.Retry{For: time.Hour, First: time.Hour, Notify: func(error, time.Duration) { cancel(why) }}

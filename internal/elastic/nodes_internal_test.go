@@ -13,7 +13,7 @@ import (
 	"github.com/elastic/elastic-transport-go/v8/elastictransport"
 )
 
-// answers says what each host does; every request takes no time.
+// answers are the results of each host; requests take no time.
 type answers map[string]error
 
 func (a answers) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -90,8 +90,8 @@ func (r *recorded) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.RoundTripper.RoundTrip(req)
 }
 
-// A node that fails is tried again after 1, 2, 4 … 30 s, once each time and by no
-// client's request while there is another.
+// A failed node is probed after 1, 2, 4 … 30 s, once each time and by no client's request
+// while there is another.
 func TestNodeIsLeftOutForLongerEachTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -136,8 +136,8 @@ func (h hung) RoundTrip(req *http.Request) (*http.Response, error) {
 	return nil, context.Cause(req.Context())
 }
 
-// A node that takes requests and answers none costs its time limit once, and no
-// client waits for it again until it answers.
+// A node that accepts requests and answers none costs its time limit once, and no client
+// waits for it until it answers.
 func TestHungNodeIsWaitedForOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"atlas/internal/elastic"
 )
 
-// Requests shrink to what Elasticsearch takes, be it busy or strict, nothing is
-// lost on the way, and they grow back when it was busy only.
+// Requests shrink to a size that Elasticsearch accepts, whether it is busy or strict,
+// nothing is lost on the way, and they grow back if it was only busy.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"busy": http.StatusTooManyRequests, "strict": http.StatusRequestEntityTooLarge} {

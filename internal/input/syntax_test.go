@@ -8,7 +8,7 @@ import (
 	"atlas/internal/input"
 )
 
-// A text that is not JSON: the message says what stands where, and what would be right.
+// A text that is not JSON: the message says what is found where, and what would be right.
 func TestSyntaxMessages(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestSyntaxMessages(t *testing.T) {
 	}
 }
 
-// A message repeats little of what was sent, however long that is.
+// A message repeats little of the input, however long it is.
 func TestMessagesRepeatLittle(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 10_000)

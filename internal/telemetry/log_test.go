@@ -48,7 +48,7 @@ func TestLoggerLevel(t *testing.T) {
 	}
 }
 
-// BenchmarkRequestLine is what looking for secrets adds to a request's line.
+// BenchmarkRequestLine measures the search for secrets in a request's line.
 func BenchmarkRequestLine(b *testing.B) {
 	for name, log := range map[string]*slog.Logger{
 		"hiding": NewLogger(&bytes.Buffer{}, slog.LevelInfo, false),

@@ -79,8 +79,8 @@ func TestWhatIsCounted(t *testing.T) {
 	wantLines(t, scrape(t, m), `atlas_credits_breaker_open 0`)
 }
 
-// However often someone scrapes, a backlog is read once in a while; while it
-// cannot be read, nothing is told of it.
+// However frequent scrapes are, a backlog is read at intervals; while it cannot be read,
+// the metric is absent.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	m := New("v1")

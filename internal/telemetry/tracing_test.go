@@ -12,8 +12,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing is off unless somebody says where to, and all that it gives is then
-// nothing. (Not parallel: it sets the environment.)
+// Tracing is off unless an endpoint is given, and then all its methods do nothing. (Not
+// parallel: it sets the environment.)
 func TestTracingIsOffByDefault(t *testing.T) {
 	for _, name := range TracingEndpoints {
 		t.Setenv(name, "")

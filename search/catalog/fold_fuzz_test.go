@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzFold: folding twice is folding once, the short cuts fold as the long way
-// does, and what comes out can be indexed.
+// FuzzFold: folding twice equals folding once, the fast paths equal the slow one, and the
+// result can be indexed.
 func FuzzFold(f *testing.F) {
 	for _, s := range []string{
 		"", "Łódź", "STRAẞE", "ΐ", "Cafe\u0301", "\u13f8", "\ufb01le", "a\u0300\u0315", "\u1e9e", "—’", "\u0345",
@@ -36,8 +36,7 @@ func FuzzFold(f *testing.F) {
 	})
 }
 
-// FuzzInstant: a time that is taken is written as it is answered and read again
-// as the same.
+// FuzzInstant: an accepted time is written as in answers and reads back as the same time.
 func FuzzInstant(f *testing.F) {
 	for _, s := range []string{
 		"2020-01-01T00:00:00Z", "2020-12-31T23:59:60Z", "0001-01-01T00:00:00+23:59", "9999-12-31T23:59:59.999999999Z",

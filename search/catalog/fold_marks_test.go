@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What programs put in the place of typed marks, and what nobody sees.
+// Substitutes of typed marks, and invisible characters.
 func TestFoldOfMarks(t *testing.T) {
 	t.Parallel()
 	for _, group := range [][]string{
@@ -38,7 +38,7 @@ func TestFoldOfMarks(t *testing.T) {
 	}
 }
 
-// The first version is for generations that are there: what it gives never changes.
+// The first version is for existing generations: its results never change.
 func TestFoldCase(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]string{

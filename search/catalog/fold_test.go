@@ -113,7 +113,7 @@ func TestFoldIgnoresCase(t *testing.T) {
 	}
 }
 
-// The short way for ASCII gives what the long one would.
+// The fast path for ASCII equals the slow one.
 func TestFoldOfASCII(t *testing.T) {
 	t.Parallel()
 	const accented = "é"

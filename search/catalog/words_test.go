@@ -64,7 +64,7 @@ func TestTypedWords(t *testing.T) {
 	}
 }
 
-// FuzzWords checks that folded words are whole, short and the same when they are folded
+// FuzzWords checks that folded words are whole, short and unchanged when they are folded
 // and split again.
 func FuzzWords(f *testing.F) {
 	for _, seed := range []string{"O'Brien's", "東京都", "e\u0301\u0327", "\xff\xfe", "İıß½"} {

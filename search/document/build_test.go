@@ -41,7 +41,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// checkDocument checks what `_bulk` and Elasticsearch require of every document.
+// checkDocument checks the requirements of `_bulk` and Elasticsearch for every document.
 func checkDocument(t *testing.T, doc []byte) {
 	t.Helper()
 	if !json.Valid(doc) || bytes.ContainsAny(doc, "\n\r") || doc[0] != '{' {

@@ -10,7 +10,7 @@ import (
 	"atlas/search/document"
 )
 
-// A line that says that a record became another, and lines that are none or wrong.
+// A line that merges a record, and lines that do not or are wrong.
 func TestParseMerge(t *testing.T) {
 	t.Parallel()
 	const (

@@ -243,7 +243,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		checkDocument(t, document.Build(r, document.None{}))
-		// A public record can be read again unchanged.
+		// A public record can be read back unchanged.
 		public := publicOf(r)
 		again := record(t, r.Dataset, public)
 		document.Build(again, document.None{})

@@ -145,7 +145,7 @@ func TestFit(t *testing.T) {
 	t.Logf("fitted anew:\n%s", labelled.Measure(inputs, m.answers(inputs)))
 }
 
-// fitted minimizes the log loss of pairs, and how far the weights are from those before.
+// fitted minimizes the log loss of pairs, and the distance from the previous weights.
 func fitted(prior weights, xs []vector, ys []float64) weights {
 	w := prior
 	const rate, keep = 0.5, 0.0005

@@ -13,8 +13,8 @@ import (
 	"atlas/search/query"
 )
 
-// FuzzParse checks that what Parse accepts compiles to JSON, and that Parse refuses
-// the rest with at most fault.MaxIssues issues.
+// FuzzParse checks that what Parse accepts compiles to JSON, and that Parse refuses the
+// rest with at most fault.MaxIssues issues.
 func FuzzParse(f *testing.F) {
 	for _, c := range accepts {
 		f.Add(string(c.dataset), string(c.base), c.body)

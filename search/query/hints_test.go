@@ -10,7 +10,7 @@ import (
 	"atlas/search/query"
 )
 
-// What people take for operators is told of, and what is no more than text is not.
+// What people take for operators is reported, and plain text is not.
 func TestHints(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

@@ -13,8 +13,8 @@ import (
 	"atlas/search/query"
 )
 
-// record is a record of a model in memory: texts and numbers by field, related
-// records, and what the workspace does with it.
+// record is a record of a model in memory: texts and numbers by field, related records, and
+// the workspace's use of it.
 type record struct {
 	values  map[string][]int64 // texts are numbers, too: their place in letters
 	related []record
@@ -37,7 +37,7 @@ var modelFields = []*catalog.Field{
 	{Name: "tags", Type: catalog.Strings, Kind: catalog.Enum, Overlay: true},
 }
 
-// evaluator tells whether a record meets a node.
+// evaluator evaluates a node on a record.
 type evaluator struct {
 	record record
 	met    bool
@@ -70,7 +70,7 @@ func (e *evaluator) VisitMatchRecord(n query.MatchRecord) {
 // Letters have no other forms.
 func (e *evaluator) VisitMatchWords(n query.MatchWords) { e.VisitMatchRecord(query.MatchRecord(n)) }
 
-// has tells whether every term of a text is in one of the fields.
+// has reports whether every term of a text is in one of the fields.
 func (r record) has(text string, fields ...string) bool {
 	terms := strings.Fields(text)
 	return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool {
@@ -205,8 +205,8 @@ func drawNode(t *rapid.T, depth int, related bool) query.Node {
 	return rapid.SampledFrom(kinds).Draw(t, "kind")()
 }
 
-// A simplified tree matches the same records, has no more nodes than before, and
-// cannot be simplified further. The tree itself stays as it is.
+// A simplified tree matches the same records, has no more nodes than before, and cannot be
+// simplified further. The tree itself does not change.
 func TestSimplifyMatchesTheSame(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -285,7 +285,7 @@ func TestSimplify(t *testing.T) {
 	}
 }
 
-// Walk reaches the nodes of a tree in order, and stops when it is told to.
+// Walk reaches the nodes of a tree in order, and can be stopped.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	text, tags := modelFields[0], modelFields[4]

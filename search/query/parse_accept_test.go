@@ -24,8 +24,7 @@ type accepted struct {
 	sort    string
 }
 
-// wanted is a Query and its conditions as they are printed. Dataset and Base are
-// those of the row.
+// wanted is a Query and its conditions as printed. Dataset and Base are those of the row.
 type wanted struct {
 	query query.Query
 	where []string

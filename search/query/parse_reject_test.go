@@ -673,7 +673,7 @@ func TestParseRejects(t *testing.T) {
 	}
 }
 
-// The message of a value outside a vocabulary lists what is allowed.
+// The message of a value outside a vocabulary lists the allowed values.
 func TestVocabularyMessage(t *testing.T) {
 	t.Parallel()
 	for _, d := range catalog.Datasets {

@@ -15,7 +15,7 @@ import (
 	"atlas/search/words"
 )
 
-// sentence is a line of a table: a dataset, a text, and what is read of it.
+// sentence is a line of a table: a dataset, a text, and its reading.
 type sentence struct {
 	dataset catalog.Dataset
 	base    catalog.BaseKind
@@ -154,7 +154,7 @@ func judge(t *testing.T, all []sentence, recall, precision float64) {
 }
 
 // A reading is a request that searches accept, its spans are words of the text in their
-// order, and what is left are words of it too.
+// order, and the remaining words are words of it too.
 func check(t *testing.T, d catalog.Dataset, base catalog.BaseKind, text string) {
 	t.Helper()
 	r := ask(d, base, text)

@@ -36,7 +36,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Words that must stay apart, although stemmers take them for one.
+// Words that must remain distinct, although stemmers equate them.
 func TestApart(t *testing.T) {
 	for _, pair := range [][2]string{
 		{"university", "universe"}, {"general", "generator"}, {"organic", "organ"}, {"addition", "additional"},
@@ -141,7 +141,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestOptions: what a word of a query is met by, and is not.
+// TestOptions: what matches a word of a query, and what does not.
 func TestOptions(t *testing.T) {
 	options := func(query string, at int) (all []string) {
 		for _, o := range Published.Read(query, strings.ToLower).Must[at][0][0].Options {
@@ -170,7 +170,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// FuzzRead: no text is an error, and readings stay within their bounds.
+// FuzzRead: no text is an error, and readings are within their bounds.
 func FuzzRead(f *testing.F) {
 	for _, s := range []string{
 		`"hot tub" -office gara* OR b`, "--a", `-"`, `"" OR ""`, "a OR -b OR c", "row house 38th st", "@",
@@ -203,7 +203,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestExtend: an operator's groups are synonyms beside the published ones, and another version.
+// TestExtend: an operator's groups add synonyms to the published ones, and change the
+// version.
 func TestExtend(t *testing.T) {
 	t.Parallel()
 	own, err := Extend("# ours\nHangar, aircraft shed\n", strings.ToLower)

@@ -11,8 +11,7 @@ import (
 	"atlas/workspace/audit"
 )
 
-// moving is a workspace in which something is told right after each look for its last
-// change.
+// moving is a workspace with a new change right after each read of its last change.
 type moving struct{ audit.Store }
 
 func (moving) LastChange(context.Context, workspace.ID) (audit.Position, error) {

@@ -67,8 +67,8 @@ func TestUpsertRule(t *testing.T) {
 	}
 }
 
-// Tags with the same folded form are equal in any encoding. The first spelling is kept
-// in composed form, and limits apply to that form.
+// Tags with the same folded form are equal in any encoding. The first spelling is stored in
+// composed form, and limits apply to that form.
 func TestTagsAreFolded(t *testing.T) {
 	t.Parallel()
 	const maxTag = 64

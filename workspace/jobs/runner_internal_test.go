@@ -35,7 +35,7 @@ func (q manyLanes) ClaimJobs(_ context.Context, _ Kind, lanes []LaneClaim, _, _ 
 
 func (q manyLanes) EndJobs(context.Context, []Ended) error { return nil }
 
-// With more lanes than are looked at at once, and fewer slots, each lane has its turn.
+// With more lanes than are read at once, and fewer slots, each lane has its turn.
 func TestLaterLanesHaveTheirTurn(t *testing.T) {
 	t.Parallel()
 	ran, release := make(chan uuid.UUID), make(chan struct{}, 2)

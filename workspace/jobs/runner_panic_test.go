@@ -33,7 +33,7 @@ func (q *oneJob) EndJobs(_ context.Context, ended []Ended) error {
 	return nil
 }
 
-// A panic in a handler is a failed attempt: the process and its slots go on.
+// A panic in a handler is a failed attempt: the process and its slots continue.
 func TestPanicIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	q := &oneJob{}

@@ -123,7 +123,7 @@ func TestLanesInTroubleDoNotDelayOthers(t *testing.T) {
 	f.wait(t, jobs.Done, 200)
 }
 
-// Two runners do each job once, and those of one order in their order.
+// Two runners run each job once, and those of one order in their order.
 func TestRunnersShareAQueueInOrder(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

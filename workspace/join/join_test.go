@@ -270,7 +270,7 @@ func TestAPlanNeedsAWorkspace(t *testing.T) {
 	}
 }
 
-// TestPlansShareNothing checks that planning a request again does not change the
+// TestPlansShareNothing checks that planning a request a second time does not change the
 // first plan.
 func TestPlansShareNothing(t *testing.T) {
 	t.Parallel()

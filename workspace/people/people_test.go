@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// kept is a store that keeps the last invitation.
+// kept is a store with only the last invitation.
 type kept struct {
 	people.InvitationStore
 	record people.InvitationRecord

@@ -6,7 +6,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// A key without workspace:admin reaches nobody but members.
+// A key without workspace:admin can only change members.
 func TestReachOfAPlainKey(t *testing.T) {
 	t.Parallel()
 	all := []Role{Owner, Admin, MemberRole, ""}

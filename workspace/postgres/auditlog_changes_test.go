@@ -44,7 +44,7 @@ func (w *world) run(t *testing.T, in workspace.ID, statements string) {
 	}
 }
 
-// A workspace goes with all that it has, and the installation's log tells it.
+// A workspace is deleted with all its data, and the installation's log records it.
 func TestWorkspaceIsDeletedWithItsLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -194,7 +194,7 @@ func TestClaimsAreAudited(t *testing.T) {
 	}
 }
 
-// openCursors are cursors that nobody signs.
+// openCursors are cursors without a signature.
 type openCursors struct{}
 
 func (openCursors) Seal(purpose string, data []byte) string { return purpose + "|" + string(data) }
@@ -255,7 +255,8 @@ func TestCursorsOfARestoredLog(t *testing.T) {
 	}
 }
 
-// What retention deleted before the cursor is no gap; what it deleted after it is one.
+// Events that retention deleted before the cursor are not a gap; events deleted after it
+// are.
 func TestCursorsAndRetention(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -282,7 +283,7 @@ func TestCursorsAndRetention(t *testing.T) {
 	}
 }
 
-// A value can be erased wherever it is written, and that it was is told.
+// A value can be erased wherever it is written, and the erasure is logged.
 func TestErasedValuesAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// sealAll chains everything that is there. Transactions of other tests delay it.
+// sealAll chains all events. Transactions of other tests delay it.
 func (w *world) sealAll(t *testing.T) {
 	t.Helper()
 	for until := time.Now().Add(time.Minute); ; {
@@ -37,7 +37,7 @@ func (w *world) sealAll(t *testing.T) {
 	}
 }
 
-// seal chains what can be chained now.
+// seal chains the events that can be chained now.
 func (w *world) seal(t *testing.T) {
 	t.Helper()
 	for n := 7; n == 7; {
@@ -197,7 +197,8 @@ func TestChainTellsOfChangedRows(t *testing.T) {
 	}
 }
 
-// Who owns the tables can write a chain anew. A digest that was kept elsewhere tells it.
+// Whoever owns the tables can rewrite a chain. A digest that was stored elsewhere reveals
+// it.
 func TestRewrittenChainHasNotTheOldDigest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,7 +236,8 @@ func addEvent(t *testing.T, tx pgx.Tx, in workspace.ID, request string) {
 	}
 }
 
-// A transaction that began first and commits last comes first: what a later one wrote waits.
+// A transaction that began first and commits last comes first: the events of later ones
+// wait.
 func TestTransactionsThatCommitOutOfOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -382,14 +384,15 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	if r, err := auditlog.Verify(ctx, w.system, w.one.ID, &all[0].Digest, public); err != nil || len(r.Problems) != 1 {
 		t.Errorf("a digest of what was deleted: %+v, %v", r, err)
 	}
-	// A checkpoint that somebody else wrote is not signed, and one more deleted event is missing.
+	// A checkpoint that somebody else wrote is not signed, and one more deleted event is
+	// missing.
 	_, err = w.system.Pool().
 		Exec(ctx, `UPDATE audit_chains SET kept_after = 3, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[2].Digest[:])
 	fatal(t, err)
 	if r, err := auditlog.Verify(ctx, w.system, w.one.ID, nil, public); err != nil || len(r.Problems) == 0 {
 		t.Errorf("a forged checkpoint: %+v, %v", r, err)
 	}
-	// All is deleted, and the chain goes on where it was.
+	// Everything is deleted, and the chain continues where it was.
 	now, s.Kept = now.Add(24*time.Hour), time.Nanosecond
 	_, err = w.system.Pool().
 		Exec(ctx, `UPDATE audit_chains SET kept_after = 2, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[1].Digest[:])
@@ -406,7 +409,7 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	}
 }
 
-// Retention neither deletes nor signs what is not what was chained, and tells it.
+// Retention neither deletes nor signs modified events, and reports them.
 func TestRetentionOfABrokenChain(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
@@ -537,7 +540,7 @@ func TestDeliveredRecordsAreCountedAndTold(t *testing.T) {
 		c.Delivered(w.one.ID, key, "get_account", 1)
 		c.Delivered(w.two.ID, user, "search_accounts", 100)
 		c.Delivered(w.two.ID, user, "search_contacts", 0)
-		c.Delivered(workspace.NewID(), key, "search_accounts", 1000) // one that is gone, beyond Max
+		c.Delivered(workspace.NewID(), key, "search_accounts", 1000) // a deleted one, beyond Max
 	}
 	fatal(t, counters[0].Flush(ctx))
 	w.sealAll(t)

@@ -76,14 +76,14 @@ func TestBoardsAreKept(t *testing.T) {
 	for body, want := range map[string]fault.Code{
 		fmt.Sprintf(`{"id":%q,"name":"X","revision":1}`, made.ID):  fault.RevisionConflict,
 		fmt.Sprintf(`{"id":%q,"name":"X"}`, uuid.New()):            fault.NotFound,
-		`{"name":"X","tiles":[` + tile(view.ID.String()) + `]}`:    fault.InvalidInput, // it is gone
+		`{"name":"X","tiles":[` + tile(view.ID.String()) + `]}`:    fault.InvalidInput, // it is deleted
 		`{"name":"X","tiles":[` + tile(uuid.New().String()) + `]}`: fault.InvalidInput,
 	} {
 		if _, err := w.board(t, in, author, body); fault.CodeOf(err) != want {
 			t.Errorf("%s: %v", body, err)
 		}
 	}
-	// What is sent again is the same, however its numbers are written: jsonb writes them anew.
+	// A repeated request is the same, however its numbers are written: jsonb rewrites them.
 	numbers := `"name":"Numbers","tiles":[{"kind":"chart","title":"T","dataset":"projects","of":"data","request":{
 		"facets":[{"field":"stage"}],"filters":{"cost":{"value":[1e6,2.50e6]},"sqft":{"value":[1e-20,5.10]}}}}]`
 	first, err := w.board(t, in, author, `{`+numbers+`}`)

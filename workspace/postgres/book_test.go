@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// Tags that were stored before they were compared by their folded form are read in
-// today's form. Writing them again changes nothing.
+// Tags that were stored before they were compared by their folded form are read in today's
+// form. Rewriting them changes nothing.
 func TestTagsOfBefore(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

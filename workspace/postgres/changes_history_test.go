@@ -11,7 +11,7 @@ import (
 	"atlas/search/changes"
 )
 
-// The history of a record has what was published of it and is kept, the latest first.
+// The history of a record has its published and stored changes, the latest first.
 func TestHistoryOfARecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

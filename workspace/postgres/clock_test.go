@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The clock is that of Postgres, for all who ask at once too, and goes on between reads.
+// The clock is that of Postgres, also for concurrent callers, and advances between reads.
 func TestClockIsThatOfPostgres(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

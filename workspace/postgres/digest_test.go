@@ -9,7 +9,7 @@ import (
 	"atlas/workspace/subscriptions"
 )
 
-// A digest goes to members of its workspace alone, and unsubscribing from one workspace
+// A digest only goes to members of its workspace, and unsubscribing from one workspace
 // leaves the others.
 func TestDigestsOfAnotherWorkspace(t *testing.T) {
 	t.Parallel()

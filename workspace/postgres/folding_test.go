@@ -19,7 +19,7 @@ func (w *viewing) asBefore(t *testing.T, in workspace.ID, v views.View, name str
 	fatal(t, err)
 }
 
-// Of names that become equal both stay and are told, and only new ones are refused.
+// Names that become equal both remain and are reported; only new ones are refused.
 func TestNamesThatBecomeEqual(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -30,7 +30,7 @@ func TestNamesThatBecomeEqual(t *testing.T) {
 	w.asBefore(t, in, curly, "O’Dell")
 	w.asBefore(t, in, alone, "O’Dell")
 
-	// Also before the names are folded again, a new one is refused.
+	// A new equal name is refused even before the names are refolded.
 	taken := `{"dataset":"account","view_type":"static","name":"O‘Dell"}`
 	_, err := w.upsert(t, in, workspace.UserID{}, taken)
 	wantCode(t, "a name that is equal by the new folding", err, fault.ViewNameConflict)
@@ -67,7 +67,7 @@ func TestNamesThatBecomeEqual(t *testing.T) {
 	other := w.create(t, in, "account", "static", "Third")
 	_, err = w.upsert(t, in, workspace.UserID{}, `{"id":"`+other.ID.String()+`","name":"o'dell"}`)
 	wantCode(t, "renamed to the name of both", err, fault.ViewNameConflict)
-	// After the first is gone the second still has the name.
+	// After the first is deleted the second still has the name.
 	fatal(t, w.views.Delete(t.Context(), in, plain.ID))
 	_, err = w.upsert(t, in, workspace.UserID{}, taken)
 	wantCode(t, "the name of the one that is left", err, fault.ViewNameConflict)

@@ -120,8 +120,8 @@ func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 	}
 }
 
-// A stub that was written again is not purged before its time: an earlier attempt to
-// write it can still arrive.
+// A rewritten stub is not purged before its time: an earlier attempt to write it can still
+// arrive.
 func TestAStubThatIsWrittenAgainIsKept(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -171,7 +171,7 @@ func TestProjectorLease(t *testing.T) {
 		fatal(t, err)
 		return claim.Leased
 	}
-	for range 2 { // a holder may take its own lease again
+	for range 2 { // a holder may repeat taking its own lease
 		if !take("one", time.Minute) {
 			t.Error("a free lease, or its own, is not given")
 		}
@@ -194,8 +194,8 @@ func TestProjectorLease(t *testing.T) {
 	}
 }
 
-// A row that changed while it was projected stays pending, and the score of its
-// older state is not stored.
+// A row that changed while it was projected is still pending, and the score of its older
+// state is not stored.
 func TestFinishLeavesWhatChangedPending(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

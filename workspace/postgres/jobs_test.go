@@ -84,7 +84,7 @@ func TestJobsOfOneOrderRunOneAfterTheOther(t *testing.T) {
 	wantJobs(t, "the first of each order", first, "free 1", "free 2", "other r1", "r1", "s1")
 	wantJobs(t, "while they are taken", w.claim(t))
 	r1 := first[slices.Index(jobNamesInOrder(first), "r1")]
-	// A failure holds back what follows, and nothing else.
+	// A failure blocks the following jobs, and nothing else.
 	w.end(t, r1, jobs.Pending, time.Hour)
 	wantJobs(t, "while r1 waits", w.claim(t))
 	if due, err := w.system.DueLanes(t.Context(), testKind, w.now, uuid.UUID{}, 10); err != nil || len(due) != 0 {
@@ -117,7 +117,7 @@ func jobNamesInOrder(all []jobs.Job) (out []string) {
 	return out
 }
 
-// A job that failed for good no longer holds back those after it.
+// A job that failed permanently no longer blocks the following ones.
 func TestFailedJobsLetTheNextRun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,7 +151,7 @@ func TestLeasesOfJobsEnd(t *testing.T) {
 	}
 }
 
-// Who lost the lease of a job does not put off what waits for it.
+// A server that lost the lease of a job does not postpone jobs that wait for it.
 func TestLostLeasesPutOffNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -165,7 +165,7 @@ func TestBookAdditions(t *testing.T) {
 	// call with records that cannot be added.
 	add("all again", 5, catalog.Projects, append(projects, projects[5])...)
 	add("accounts", 0, catalog.Accounts, accounts...)
-	// A record that is removed and added again counts again.
+	// A record that is removed and re-added counts twice.
 	fatal(t, takeOut(ctx, b.store, in, catalog.Accounts, accounts[:2]))
 	add("what was taken out", 2, catalog.Accounts, accounts[:2]...)
 	// Another workspace has its own count.

@@ -63,7 +63,7 @@ func numbered(prefix string, n int) (all []string) {
 	return all
 }
 
-// What a workspace wrote of a record that became another is of that one.
+// The overlay of a merged record moves to its target.
 func TestOverlaysMove(t *testing.T) {
 	t.Parallel()
 	long, full := strings.Repeat("ü", 6_000), strings.Repeat("o", 10_000)
@@ -99,7 +99,7 @@ func TestOverlaysMove(t *testing.T) {
 			}
 			w.settleHeld(t)
 			before := w.overlays(t, w.one.ID, catalog.Accounts, from)[from]
-			for range 2 { // again changes nothing
+			for range 2 { // a second call changes nothing
 				fatal(t, w.store.MoveHeld(t.Context(), w.one.ID, catalog.Accounts, from, to))
 				all := w.overlays(t, w.one.ID, catalog.Accounts, from, to)
 				if diff := cmp.Diff(book.Values(c.want), all[to].Values); len(all) != 1 || diff != "" {
@@ -132,7 +132,7 @@ func TestOverlaysMove(t *testing.T) {
 	}
 }
 
-// The record that stays takes the place of the other in Static Views. Their counts hold.
+// The target replaces the merged record in Static Views. Their counts remain correct.
 func TestMembershipsMove(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -279,7 +279,7 @@ func TestMovesAtOnce(t *testing.T) {
 	}
 }
 
-// A merge stays listed for some time after its holdings have moved, and is put off where
+// A merge stays listed for some time after its holdings have moved, and is postponed if
 // they cannot.
 func TestMergesThatAreDue(t *testing.T) {
 	t.Parallel()
@@ -319,7 +319,7 @@ func TestMergesThatAreDue(t *testing.T) {
 	due(0)
 	tell() // again
 	second := due(1)
-	fatal(t, w.system.EndMergeMove(ctx, first)) // of one that was told before
+	fatal(t, w.system.EndMergeMove(ctx, first)) // of one that was published before
 	due(1)
 	fatal(t, w.system.EndMergeMove(ctx, second))
 	due(0)
@@ -332,7 +332,7 @@ func TestMergesThatAreDue(t *testing.T) {
 	if left > 0 {
 		t.Errorf("%d are still listed", left)
 	}
-	// Requests read what a record became, and cannot say it.
+	// Requests can read merges, but not change them.
 	if _, err := w.app.Pool().Exec(ctx, `DELETE FROM data_merges`); err == nil {
 		t.Error("the application can delete merges")
 	}
@@ -341,8 +341,8 @@ func TestMergesThatAreDue(t *testing.T) {
 	}
 }
 
-// Merges of several generations can lead in a circle, after switches between them. Their
-// records became nothing.
+// Merges of several generations can form a circle, after switches between them. Their
+// records have no target.
 func TestCirclesOfMerges(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)

@@ -84,7 +84,7 @@ func TestSchemaOfAnyOrigin(t *testing.T) {
 	}
 }
 
-// A schema that no migration continues is left alone, and servers say what to do.
+// A schema that no migration continues is not touched, and servers say what to do.
 func TestSchemaFromBeforeTheFirst(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -46,7 +46,7 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 			if err := w.app.InsertView(ctx, in, viewNamed(name), 100); err != nil {
 				return nil, err
 			}
-			// It sees what it changed; others do not.
+			// It sees its own changes; others do not.
 			if list, err := w.app.Views(ctx, in, views.Filter{Name: name, Limit: 100}); err != nil || len(list) != 1 {
 				t.Errorf("%d Views of the name, %v", len(list), err)
 			}
@@ -80,7 +80,7 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 	if answer, again, err := w.app.Once(ctx, w.two.ID, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
 		t.Errorf("another workspace: %q %v %v", answer, again, err)
 	}
-	// Items of a batch, until the whole is kept.
+	// Items of a batch, until the whole answer is stored.
 	batch := newOnce()
 	for part := 1; part <= 2; part++ {
 		_, _, err := w.app.Once(ctx, in, batch, part, func(ctx context.Context) ([]byte, error) {

@@ -19,8 +19,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// An overlay has the user who made the last change, through a claim of the user; nobody
-// once the user is deleted, or when a key or a merge changed it.
+// An overlay has the user who made the last change, through a claim of the user; none once
+// the user is deleted, or when a key or a merge changed it.
 func TestAuthorsOfOverlays(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -81,8 +81,8 @@ func TestAuthorsOfOverlays(t *testing.T) {
 	}
 }
 
-// Of changes that expect what they have read none is lost, however many there are at once:
-// each writer counts up by one, and takes out what it put in.
+// Of changes with expectations none is lost, however many are concurrent: each writer
+// counts up by one, and removes what it added.
 func TestExpectationsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
@@ -132,7 +132,7 @@ func TestExpectationsAtOnce(t *testing.T) {
 					overlapping.Add(1)
 				}
 				runtime.Gosched()
-				seated.Add(-1) // before it is taken out, so that nobody else can be in it yet
+				seated.Add(-1) // before the removal, so that nobody else can be in it yet
 				others, err := b.store.DeleteOverlays(t.Context(), in, catalog.Accounts, []book.OverlayDeletion{{
 					Record: seat, Expected: &book.Expectation{InBook: true, Values: mine.Change},
 				}})
@@ -151,8 +151,8 @@ func TestExpectationsAtOnce(t *testing.T) {
 	}
 }
 
-// What is not as expected changes nothing: neither values nor how many records were added.
-// Items of a call see those before them.
+// A change whose expectation fails changes nothing: neither values nor the number of added
+// records. Items of a call see those before them.
 func TestUnexpected(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

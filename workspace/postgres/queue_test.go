@@ -114,8 +114,8 @@ func TestDismissalsAreBounded(t *testing.T) {
 	}
 }
 
-// Telling of many changes takes longer than a statement of a request may, also what it
-// does to dismissals.
+// Publishing many changes takes longer than a statement of a request may, including its
+// effect on dismissals.
 func TestPublishingMayTakeLong(t *testing.T) {
 	t.Parallel()
 	w := newPeople(t)

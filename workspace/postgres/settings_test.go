@@ -65,7 +65,7 @@ func TestSubscriptions(t *testing.T) {
 		wantCode(t, name, err, fault.InvalidInput)
 	}
 
-	// A subscription that is deleted and made again has a new watermark.
+	// A subscription that is deleted and re-created has a new watermark.
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	p.now = p.now.Add(time.Hour)

@@ -24,8 +24,8 @@ func suppressionOf(n byte) erasure.Suppression {
 	}
 }
 
-// The list keeps what was added once, in the order of additions, and has another version
-// after each change.
+// The list has each entry once, in the order of additions, and another version after each
+// change.
 func TestSuppressions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -42,7 +42,7 @@ func TestSuppressions(t *testing.T) {
 	}
 	changed("nothing")
 	one, two, record := suppressionOf(1), suppressionOf(2), uuid.New()
-	for i, want := range []int{2, 0} { // again adds nothing
+	for i, want := range []int{2, 0} { // a second addition adds nothing
 		n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{one, two}, []erasure.Record{
 			{Dataset: catalog.Contacts, ID: record, Suppressions: []uuid.UUID{one.ID, two.ID}},
 		})
@@ -77,7 +77,7 @@ func TestSuppressions(t *testing.T) {
 	if err := w.system.RemoveSuppression(ctx, one.ID, "test"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("removed again: %v", err)
 	}
-	// The value can be suppressed again; a list of before the removal does not undo it.
+	// The value can be suppressed again; a list from before the removal does not undo it.
 	again := suppressionOf(1)
 	for want, s := range map[int]erasure.Suppression{1: again, 0: one} {
 		if n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{s}, nil); err != nil || n != want {
@@ -110,7 +110,7 @@ func TestSuppressions(t *testing.T) {
 	}
 }
 
-// Who may be loaded again is not erased because of what was not finished.
+// A record that may be loaded again is not erased by unfinished work.
 func TestRemovedBeforeItWasErased(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -128,7 +128,7 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 	if err != nil || len(work) != 1 || work[0].ID != both || len(work[0].Suppressions) != 1 || work[0].Suppressions[0] != two.ID {
 		t.Errorf("%+v, %v", work, err)
 	}
-	// The same value again, of another id: the one of the list is meant.
+	// The same value with another id: the entry of the list is meant.
 	again := suppressionOf(2)
 	records[0].Suppressions = []uuid.UUID{again.ID}
 	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{again}, records[:1])
@@ -161,7 +161,7 @@ func TestKeyOfANumber(t *testing.T) {
 	}
 }
 
-// What any workspace has of the record goes, and nothing else.
+// All workspace data on the record is deleted, and nothing else.
 func TestEraseRecord(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -225,7 +225,7 @@ func TestEraseRecord(t *testing.T) {
 			t.Errorf("%s has %d rows, want %d", table, n, want)
 		}
 	}
-	// Each workspace is told what it lost, by nobody of its own.
+	// Each workspace sees its losses in its changes, without an author.
 	for in, want := range map[workspace.ID]int{w.one.ID: 2, w.two.ID: 1} {
 		var n int
 		fatal(t, w.system.Pool().QueryRow(ctx, `

@@ -145,7 +145,7 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 	}
 }
 
-// Enabling a webhook again and again does not flood the owners and admins with e-mails.
+// Enabling a webhook repeatedly does not flood the owners and admins with e-mails.
 func TestNoticesOfDisabledWebhooksAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,8 +14,8 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// BenchmarkTellingChanges writes 1,000 rows of a book, new and changed, in turn with and
-// without the triggers that tell them. It reports the least and the median time.
+// BenchmarkTellingChanges writes 1,000 rows of a book, new and changed, alternately with
+// and without the triggers that record changes. It reports the minimum and the median time.
 func BenchmarkTellingChanges(b *testing.B) {
 	d := pgtest.New(b)
 	app, system := d.OpenApp(b, postgres.Options{MaxConns: 2, StatementTimeout: time.Minute}), d.OpenSystem(b, postgres.Options{MaxConns: 2})

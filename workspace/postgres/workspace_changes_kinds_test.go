@@ -16,8 +16,8 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// Who made, rotated, disabled and deleted a webhook, and who wrote a Skill, is told; what
-// senders note of a webhook is not, nor are personal Skills.
+// The changes record who made, rotated, disabled and deleted a webhook, and who wrote a
+// Skill; they do not record notes of senders on a webhook, nor personal Skills.
 func TestChangesOfWebhooksAndSkills(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -79,7 +79,7 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 	}
 }
 
-// A TRUNCATE, which fires no trigger of DELETE, tells what it deletes, whichever table it
+// A TRUNCATE, which fires no DELETE trigger, records its deletions, whichever table it
 // reaches and by whatever way.
 func TestTruncatedTablesAreTold(t *testing.T) {
 	t.Parallel()

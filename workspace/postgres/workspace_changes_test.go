@@ -23,8 +23,8 @@ import (
 	"atlas/workspace/subscriptions"
 )
 
-// told returns what is told after a position, in pages of at most limit, once everything
-// that is committed is told: other tests have transactions in progress on the server.
+// told returns the changes after a position, in pages of at most limit, once everything
+// committed is visible: other tests have transactions in progress on the server.
 func (w *viewing) told(t *testing.T, in workspace.ID, after audit.Position, limit int) (all []audit.Change, next audit.Position) {
 	t.Helper()
 	var want int
@@ -57,7 +57,7 @@ func (w *viewing) told(t *testing.T, in workspace.ID, after audit.Position, limi
 	}
 }
 
-// lines has a line for each change: who, what became of what, and its fields.
+// lines has a line for each change: author, operation, object, and fields.
 func (w *viewing) lines(t *testing.T, changes []audit.Change, names map[[16]byte]string) (lines []string) {
 	t.Helper()
 	name := func(id [16]byte) string {
@@ -85,7 +85,7 @@ func (w *viewing) lines(t *testing.T, changes []audit.Change, names map[[16]byte
 	return lines
 }
 
-// Every change is told, with who made it and what changed, and what changes nothing is
+// Every change is recorded, with its author and fields, and a write that changes nothing is
 // not.
 func TestWorkspaceChanges(t *testing.T) {
 	t.Parallel()
@@ -223,7 +223,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	}
 }
 
-// Each field that workspaces write is told: a migration that adds one has called
+// Each field that workspaces write is recorded: a migration that adds one has called
 // follow_changes_of.
 func TestEveryWrittenFieldIsTold(t *testing.T) {
 	t.Parallel()
@@ -250,8 +250,8 @@ func TestEveryWrittenFieldIsTold(t *testing.T) {
 	}
 }
 
-// No change is told before one that is told later: a transaction in progress holds up all
-// that follow it.
+// No change is returned before one that becomes visible later: a transaction in progress
+// delays all that follow it.
 func TestChangesOfTransactionsInProgress(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -383,8 +383,8 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 	}
 }
 
-// What is older than the time for which changes are kept is forgotten, and positions from
-// before it with it. The position before the first kept change is known, however old.
+// Changes older than their retention are deleted, and positions before them become invalid.
+// The position before the first stored change is valid, however old.
 func TestWorkspaceChangesAreForgotten(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)

@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Nobody joins a workspace that is closed, nothing is deleted of one that is not, and one whose
-// deletion has begun stays closed.
+// Nobody can join a closed workspace, nothing is deleted of one that is not closed, and one
+// whose deletion has begun cannot be reopened.
 func TestClosedWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -41,7 +41,7 @@ func TestClosedWorkspace(t *testing.T) {
 	wantCode(t, "undone afterwards", plan(workspace.Pro), fault.BadRequest)
 }
 
-// Bytes are exported of named columns only: a new one is withheld until somebody decides.
+// Only named columns of bytes are exported: a new one is withheld until somebody decides.
 func TestBytesAreNotExported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// stateOf reads what the API has of each subject of a workspace ($1), of one id ($2) or,
+// stateOf reads the present state of each subject of a workspace ($1), of one id ($2) or,
 // for null, of all.
 const stateOf = `
 	SELECT kind, id, dataset, view_id, state FROM (
@@ -109,8 +109,8 @@ func randomWrite(ctx context.Context, tx pgx.Tx, in uuid.UUID, r *rand.Rand) err
 	return err
 }
 
-// Whatever concurrent writers do, a follower who reads what it is told of ends with what
-// there is: no change is missed, and none is told before it can be read.
+// Whatever concurrent writers do, a follower of the changes ends with the present state: no
+// change is missed, and none is returned before it can be read.
 func TestFollowingAWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)

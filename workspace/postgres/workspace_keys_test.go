@@ -84,7 +84,7 @@ func TestForeignWorkspaceGetsNothingOfKeys(t *testing.T) {
 	}
 }
 
-// Keys that ended are listed for a while, and count for no limit of those that go on.
+// Keys that ended are listed for a while, and do not count for the limits of valid ones.
 func TestEndedKeysAreListedForAWhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,8 +115,8 @@ func TestEndedKeysAreListedForAWhile(t *testing.T) {
 	}
 }
 
-// One key and those that it made make 100 keys in 30 days, however they take turns and
-// whatever ended since. People and other keys go on.
+// One key and those that it made make 100 keys in 30 days, in any order and whatever ended
+// since. People and other keys are not affected.
 func TestKeysMadeByKeysCountApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -161,7 +161,8 @@ func TestKeysMadeByKeysCountApart(t *testing.T) {
 			t.Errorf("one by %s: %v", what, err)
 		}
 	}
-	// All keys together make as many as all people do, and keep nobody from making one.
+	// All keys together make as many as all people do, and do not prevent people from
+	// making one.
 	_, err = w.system.Pool().Exec(ctx, `INSERT INTO api_keys (id, name, secret_hash, scopes, restricted, created_at, revoked_at, workspace_id,
 			created_by_key)
 		SELECT gen_random_uuid(), 'x', decode(repeat('00', 32), 'hex'), '{data:read}', false, $2, $2, $1, gen_random_uuid()

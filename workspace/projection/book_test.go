@@ -94,7 +94,7 @@ func TestUpsertRules(t *testing.T) {
 	if *first.Status != "first" || first.Notes != nil || second.ID != first.ID || *second.Status != "first" || *second.Notes != "second" {
 		t.Errorf("%s, then %s", outcomes[0].Row, outcomes[2].Row)
 	}
-	// Nothing changed: updated_at stays.
+	// Nothing changed: updated_at is the same.
 	before, err := w.app.Overlays(ctx, w.one, catalog.Accounts, []uuid.UUID{id("a", 3)})
 	fatal(t, err)
 	w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"notes": "second"})
@@ -103,7 +103,7 @@ func TestUpsertRules(t *testing.T) {
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error("an upsert of the same:", diff)
 	}
-	// Null clears, omitted stays.
+	// Null clears a value; an omitted one does not change.
 	row := w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"workspace_status": nil, "tags": tags("a", "b")})
 	if row["workspace_status"] != nil || row["notes"] != "second" {
 		t.Errorf("row: %v", row)
@@ -126,7 +126,7 @@ func TestUpsertRules(t *testing.T) {
 	}
 }
 
-// A score that a clock made which was a year ahead is made again, as one that is old.
+// A score from a clock that was a year ahead is recomputed, like an old one.
 func TestScoresOfAWrongClockAreMadeAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -167,7 +167,7 @@ func bookQuery(in workspace.ID, d catalog.Dataset, nodes ...query.Node) query.Qu
 	}
 }
 
-// overlay is a field of what a workspace adds to an account.
+// overlay is an overlay field of an account.
 func overlay(name string) *catalog.Field {
 	fields := catalog.OverlayFields(catalog.Accounts)
 	return &fields[slices.IndexFunc(fields, func(f catalog.Field) bool { return f.Name == name })]
@@ -349,7 +349,7 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// lines collects what is logged.
+// lines collects the log.
 type lines struct {
 	lock sync.Mutex
 	b    strings.Builder

@@ -40,7 +40,7 @@ func (w *world) rename(t *testing.T, record uuid.UUID, name string) {
 }
 
 // A late bulk request arrives after another projector wrote the same row from a newer
-// global record: the newer document stays.
+// global record: the newer document remains.
 func TestLateBulkOfAnOlderGlobalRecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -64,7 +64,7 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 	// A flush drops the tombstones of Elasticsearch.
 	_, err := w.indices.Client.Do(t.Context(), elastictest.Request{Method: http.MethodPost, Path: "/" + held + "/_flush"})
 	fatal(t, err)
-	// The stub is too young and must stay.
+	// The stub is too young and must remain.
 	fatal(t, w.projector.Purge(t.Context(), projection.StubAge))
 	doc := fmt.Sprintf(`{"id":%q,"name":"x","held":{"workspace_id":%q,"in_book":true}}`, a, w.one)
 	refused := w.bulk(t, catalog.Accounts, func(b *elastic.Batch) {
@@ -106,7 +106,7 @@ func TestPurge(t *testing.T) {
 }
 
 // A purge that dies after it deleted documents leaves rows without digests: the next
-// projection writes the stub again.
+// projection rewrites the stub.
 func TestPurgeThatEndsBeforeTheRowsAreDeleted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -138,8 +138,8 @@ func (failingRows) ForgetHeld(context.Context, workspace.ID, []held.Record) erro
 	return errForget
 }
 
-// A late bulk request arrives after a newer one: the newer document stays, and nothing
-// stays pending.
+// A late bulk request arrives after a newer one: the newer document remains, and nothing is
+// left pending.
 func TestLateBulk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -166,8 +166,8 @@ func TestLateBulk(t *testing.T) {
 	if slow.keptCount() == 0 {
 		t.Fatal("no write was kept back")
 	}
-	// Back to the first state. An equal document is usually not written again, but now
-	// it is unknown which document is in Elasticsearch.
+	// Back to the first state. An equal document is usually not rewritten, but now it is
+	// unknown which document is in Elasticsearch.
 	change("first")
 	w.settled(t)
 	for _, answer := range slow.release(t) {
@@ -433,7 +433,7 @@ func (s *awaySystem) Unprojected(ctx context.Context, d catalog.Dataset, since i
 	return s.System.Unprojected(ctx, d, since)
 }
 
-// A rebuild goes on after an outage that is shorter than its lease.
+// A rebuild continues after an outage that is shorter than its lease.
 func TestRebuildOutlastsAnOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -273,7 +273,7 @@ func TestQueueEqualsModel(t *testing.T) {
 	}
 }
 
-// model is what Atlas has; arrivals are counted.
+// model is the expected content of Atlas; arrivals are counted.
 type model struct {
 	types   map[int]string
 	arrived map[int]int
@@ -331,7 +331,7 @@ func (m *model) want(s *modelSpace, dismissed bool) (ids []uuid.UUID) {
 	return ids
 }
 
-// A subscription that begins while a load goes on has the signals that the load brings.
+// A subscription that begins during a load gets the load's signals.
 func TestSubscribingDuringALoad(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -405,8 +405,8 @@ func TestArrived(t *testing.T) {
 	want("without dismissed ones", read(in, a, c, "permit_filed"), 2, 5)
 }
 
-// The queue takes the conditions of signals, those on the book, and refuses what another
-// workspace's queue needs.
+// The queue accepts the conditions of signals and those on the book, and refuses cursors of
+// another workspace's queue.
 func TestConditionsOfTheQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -59,7 +59,7 @@ func TestOneCaseSeveralEntrances(t *testing.T) {
 	}
 }
 
-// sameElsewhere tells whether a body means the same in a View as in a Data search:
+// sameElsewhere reports whether a body means the same in a View as in a Data search:
 // updated_at and sorting by relevance do not.
 func sameElsewhere(t *testing.T, c searchtest.Case) bool {
 	body := string(c.Body)

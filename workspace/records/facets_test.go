@@ -15,7 +15,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// annotations are what a workspace writes about some records of each dataset.
+// annotations are the overlays of a workspace on some records of each dataset.
 type annotations map[string]searchtest.Row
 
 // annotateSome puts some records into the book, with values in several spellings.

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { backends.Main(m) }
 
-// Where there is no terminal, progress is a line of JSON for each phase at
-// least; and Prometheus is told the same while a load runs.
+// Without a terminal, progress is at least a line of JSON for each phase; Prometheus gets
+// the same while a load runs.
 func TestLoadProgressAndMetrics(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -86,7 +86,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// Members that come up later are told of, but not when columns were asked for.
+// Members that occur later are reported, but not when columns were given.
 func TestCSVNotesWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
 	records := []string{`{"id":"1"}`, `{"id":"2","late":1}`}

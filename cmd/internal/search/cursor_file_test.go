@@ -96,7 +96,7 @@ func TestExportFileGoesOn(t *testing.T) {
 	}
 }
 
-// A key that may not ask for its workspace goes on with a file all the same.
+// A key that may not read its workspace can nevertheless continue a file.
 func TestExportOfAnUnknownWorkspace(t *testing.T) {
 	t.Parallel()
 	unknown := json.RawMessage(strings.Replace(string(thisExport), `"workspace":"w1",`, "", 1))

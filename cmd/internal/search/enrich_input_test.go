@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Files as programs save them: what stands before the header stays in the file that is
-// written, and no row is lost.
+// Files as programs save them: bytes before the header remain in the written file, and no
+// row is lost.
 func TestFilesThatAreEnriched(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{

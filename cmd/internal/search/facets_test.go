@@ -51,7 +51,7 @@ func TestParseFacet(t *testing.T) {
 	}
 }
 
-// The largest count has the longest bar, and what is not listed none.
+// The largest count has the longest bar, and unlisted values have none.
 func TestFacetTables(t *testing.T) {
 	t.Parallel()
 	number := func(n float64) *float64 { return &n }

@@ -14,9 +14,8 @@ import (
 	"atlas/search/query"
 )
 
-// FuzzFilterOptions: what --filter takes makes a request that the service reads
-// or refuses with reasons; what it does not take is told as a mistake of the
-// command line.
+// FuzzFilterOptions: an accepted --filter makes a request that the service reads or refuses
+// with reasons; any other is reported as a mistake of the command line.
 func FuzzFilterOptions(f *testing.F) {
 	for _, args := range []string{
 		"stage=filed\nstage=approved", "name==Whole Name", "cost=-1..2.50", "cost=10..", "filed_at=..2020-01-01",

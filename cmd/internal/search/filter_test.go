@@ -129,7 +129,7 @@ func TestGroupOptions(t *testing.T) {
 	}
 }
 
-// JSON alone asks for no fields, and what asking comes to is passed on.
+// JSON alone requests no fields, and an error of the request is passed on.
 func TestFilterOptionsAskForFieldsOnlyWhenNeeded(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")

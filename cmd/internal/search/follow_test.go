@@ -51,8 +51,8 @@ func TestDigestOf(t *testing.T) {
 	}
 }
 
-// A folder whose settling was interrupted settles again, and what was written after the
-// last state does not count.
+// A folder whose settling was interrupted is settled a second time, ignoring what was
+// written after the last state.
 func TestFolderSettlesAgain(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -115,7 +115,7 @@ func TestFolderSettlesAgain(t *testing.T) {
 	}
 	settle()
 	has(1, 2, 3)
-	// As if it had been killed before it kept the state, within a further write.
+	// As if it had been killed before it stored the state, within a further write.
 	c.close()
 	for name, content := range map[string]string{".state": string(kept), ".log": string(logged) + id(9).String()} {
 		if err := os.WriteFile(filepath.Join(dir, "accounts", name), []byte(content), 0o600); err != nil {

@@ -15,7 +15,7 @@ import (
 	"atlas/client"
 )
 
-// parquetRows writes records to a file, and reads it again as JSON lines.
+// parquetRows writes records to a file, and reads it back as JSON lines.
 func parquetRows(t *testing.T, p parquetFile, records string) (schema, rows string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "out.parquet")

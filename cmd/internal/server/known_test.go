@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// keyOfExample finds what an example gives for a cursor key or the secret of tokens.
+// keyOfExample finds the cursor keys and secrets of tokens in examples.
 var keyOfExample = regexp.MustCompile(`(?m)(?:ATLAS_CURSOR_KEYS|ATLAS_JWT_SECRET|cursor-keys|jwt-secret)["']?[:=] *(?:\$\{[A-Z_]+:-)?[\["']*([^\s"'\]}$,…]{16,})`)
 
 // Every key that stands in an example of the repository is refused on an open address.

@@ -20,7 +20,7 @@ func (noRecords) Lookup(context.Context, catalog.Dataset, []string) (map[string]
 	return nil, nil
 }
 
-// However many merges are due, a server soon sees to other things again.
+// However many merges are due, a server soon returns to its other work.
 func TestManyMerges(t *testing.T) {
 	t.Parallel()
 	d := pgtest.New(t)

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// A client that takes nothing of its answer is cut off, however much of the
-// server's own limit is left; one that is idle for longer than an answer may
-// take, and then asks again, is not.
+// A client that does not read its answer is disconnected, however much of the server's own
+// limit is left; one that is idle for longer than that limit between two requests is not.
 func TestAnswersAreTakenInTime(t *testing.T) {
 	t.Parallel()
 	const most, size = 300 * time.Millisecond, 64 << 20 // more than sockets hold

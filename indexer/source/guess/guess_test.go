@@ -34,7 +34,7 @@ func mentions(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// The rows of the sources that ship become records by what was guessed of them.
+// The rows of the shipped sources become records by the guessed descriptions.
 func TestGuessesWhatShips(t *testing.T) {
 	t.Parallel()
 	for _, name := range permits.WithSamples() {
@@ -71,7 +71,8 @@ func TestGuessesWhatShips(t *testing.T) {
 	}
 }
 
-// CR alone, projected coordinates whose system a state tells, days above 12, placeholders.
+// CR alone, projected coordinates whose system follows from the state, days above 12,
+// placeholders.
 func TestCROnly(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

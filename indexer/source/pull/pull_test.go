@@ -18,7 +18,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// city is a server that behaves like the documented ones, and fails as it is told.
+// city is a server that behaves like the documented ones, and fails on request.
 type city struct {
 	mu       sync.Mutex
 	rows     int
@@ -96,7 +96,7 @@ func text(body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }
 }
 
-// start serves a city and returns options for a pull of it, and what was waited.
+// start serves a city and returns options for a pull of it, and the waits.
 func start(t *testing.T, c *city, kind, path string) (Options, *[]time.Duration) {
 	t.Helper()
 	server := httptest.NewServer(c)
@@ -151,7 +151,7 @@ func TestSODA(t *testing.T) {
 			t.Errorf("a request has the token %q", token)
 		}
 	}
-	c.rows = 37 // two more, and what changed in the second of the last one
+	c.rows = 37 // two more, and a change in the second of the last one
 	again, err := Pull(t.Context(), o)
 	if err != nil || !again.Part || again.Since == "" || len(lines(t, again.File)) != 3 || filepath.Base(again.File) != "here-changed.ndjson" {
 		t.Errorf("%+v, %v", again, err)
@@ -187,7 +187,7 @@ func TestArcGIS(t *testing.T) {
 	}
 }
 
-// A pull that ends in between goes on where it was.
+// An interrupted pull continues where it was.
 func TestResumes(t *testing.T) {
 	t.Parallel()
 	c := &city{rows: 35, hiddenOf: 2}

@@ -89,7 +89,7 @@ func TestFormsOfCSV(t *testing.T) {
 	}
 }
 
-// What cannot be read is told, and the rows after it are read.
+// Unreadable rows are reported, and the rows after them are read.
 func TestHostileCSV(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 10<<20)
@@ -122,8 +122,8 @@ func TestHostileCSV(t *testing.T) {
 	}
 }
 
-// Whatever stands between good rows, quotes opened and closed at random included, the good
-// rows are read and each bad line is told, no other.
+// Whatever stands between good rows, including quotes opened and closed at random, the good
+// rows are read and exactly the bad lines are reported.
 func TestGoodRowsSurviveBadLines(t *testing.T) {
 	t.Parallel()
 	bad := rapid.StringMatching(`[a-z"]{1,4}(,[a-z" ]{0,3}){0,7}`)

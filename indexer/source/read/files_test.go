@@ -95,7 +95,7 @@ func TestBadJSON(t *testing.T) {
 	}
 }
 
-// A record that is too long, or has too many columns, is told by its number, and those
+// A record that is too long, or has too many columns, is reported by its number, and those
 // around it are read.
 func TestHostileJSON(t *testing.T) {
 	t.Parallel()
@@ -117,7 +117,7 @@ func TestHostileJSON(t *testing.T) {
 	}
 }
 
-// A workbook whose cells are long or many is read, or refused with a reason.
+// A workbook with long or many cells is read, or refused with a reason.
 func TestHostileWorkbooks(t *testing.T) {
 	t.Parallel()
 	base := workbook(t)

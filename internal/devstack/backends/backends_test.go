@@ -18,9 +18,8 @@ import (
 	"atlas/internal/devstack"
 )
 
-// userEnv makes the test program one of several that share a stack: it tells
-// the address of Redis and uses it until its standard input ends or it is
-// killed.
+// userEnv makes the test program one of several that share a stack: it prints the address
+// of Redis and uses it until its standard input ends or it is killed.
 const userEnv = "BACKENDS_TEST_USER"
 
 func TestMain(m *testing.M) {
@@ -140,7 +139,7 @@ func TestProcessesShareAStackAndTheLastOneGoneEndsIt(t *testing.T) {
 	waitForEnd(t, again) // before its folder is removed
 }
 
-// waitForEnd waits until the owner has stopped what nobody uses.
+// waitForEnd waits until the owner has stopped the unused stack.
 func waitForEnd(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), linger+30*time.Second)

@@ -186,7 +186,7 @@ func (c *searchCluster) bulk(ctx context.Context, alias string, r *rand.Rand) st
 	return "bulk" + c.failed(err) + b.String()
 }
 
-// describe lists the indices and what searches of one see.
+// describe lists the indices and the documents that searches of one see.
 func (c *searchCluster) describe(t *testing.T, index string) string {
 	t.Helper()
 	indices, err := c.Indices(t.Context(), c.prefix+"index-*", c.prefix+"not-there")
