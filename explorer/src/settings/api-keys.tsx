@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { apiKeysQuery, createKey, revokeKey, rotateKey, type ApiKey, type KeyScope } from '../api/api-keys'
 import { membersQuery, nameOf } from '../api/people'
 import { sessionQuery } from '../api/queries'
@@ -22,6 +22,8 @@ import {
 } from './key-texts'
 import { Policy } from './key-policy'
 import { Secret } from './secret'
+
+const KeyActions = lazy(() => import('./key-actions'))
 
 /** ApiKeys are the keys by which programs act in the workspace. */
 export function ApiKeys({ workspace }: ScreenProps) {
@@ -165,6 +167,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
   const revoke = useMutation(revokeKey(workspace))
   const [asked, setAsked] = useState<'rotate' | 'revoke'>()
   const [hours, setHours] = useState(24)
+  const [open, setOpen] = useState(false)
   const person = useQuery(sessionQuery).data?.id
   const on = goesOn(of)
   const own = rotates(person, of)
@@ -182,17 +185,25 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
           ` The secret before the last rotation is good until ${formatMoment(new Date(of.old_secret_until))}.`}
       </p>
       {outsideOf(of) && <p className="problem">{outsideOf(of)}.</p>}
-      {on && (
-        <div className="actions">
-          {own && (
-            <button className="button" onClick={() => setAsked('rotate')}>
-              New secret
-            </button>
-          )}
+      <div className="actions">
+        {on && own && (
+          <button className="button" onClick={() => setAsked('rotate')}>
+            New secret
+          </button>
+        )}
+        {on && (
           <button className="button" onClick={() => setAsked('revoke')}>
             Revoke
           </button>
-        </div>
+        )}
+        <button className="button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          What it did
+        </button>
+      </div>
+      {open && (
+        <Suspense fallback={<div className="skeleton" style={{ height: 96 }} />}>
+          <KeyActions workspace={workspace} of={of} />
+        </Suspense>
       )}
       {asked === 'rotate' && (
         <Confirm

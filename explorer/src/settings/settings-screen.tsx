@@ -1,6 +1,6 @@
 import '../ui/page.css'
 import './settings.css'
-import { useEffect, type ComponentType } from 'react'
+import { lazy, Suspense, useEffect, type ComponentType } from 'react'
 import { link, useAddress } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
@@ -14,6 +14,8 @@ import { Webhooks } from './webhooks'
 
 const components: Record<SectionPath, ComponentType<ScreenProps>> = {
   members: Members,
+  'sign-in': lazy(() => import('./identity')),
+  provisioning: lazy(() => import('./provisioning')),
   subscriptions: Subscriptions,
   webhooks: Webhooks,
   keys: ApiKeys,
@@ -41,7 +43,9 @@ export default function SettingsScreen(props: ScreenProps) {
           ))}
         </nav>
         <main className="page-column">
-          <Section {...props} />
+          <Suspense fallback={<div className="skeleton" style={{ height: 144 }} />}>
+            <Section {...props} />
+          </Suspense>
         </main>
       </div>
     </div>

@@ -9,15 +9,18 @@ interface Props {
   price?: number
   /** Nothing else is on the page. */
   alone?: boolean
+  /** What was refused, for the heading, where it is no search: "The domain is not added". */
+  refused?: string
 }
 
 /** tryAgain is the text of a button that repeats a request. */
 export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
 /** Notice says what went wrong with a request, and what to do. */
-export function Notice({ error, retry, price, alone }: Props) {
+export function Notice({ error, retry, price, alone, refused }: Props) {
   const e = requestError(error)
-  const { title, text, again } = explain(e)
+  const { title, text, again } =
+    refused && saysWhy(e) ? { title: refused, text: sentence(e.message), again: false } : explain(e)
   const signIn = e.code === 'provider_required' ? own.exec(e.message)?.[0] : undefined
   return (
     <div className="notice" role="alert">
@@ -44,6 +47,10 @@ export function Notice({ error, retry, price, alone }: Props) {
     </div>
   )
 }
+
+/** saysWhy reports whether the service refused a request for what is in it, and says what would be right. */
+const saysWhy = ({ status, code }: RequestError) =>
+  status >= 400 && status < 500 && status !== 401 && status !== 429 && code !== 'provider_required'
 
 export const viewGone = {
   title: 'This View is gone',

@@ -1,0 +1,55 @@
+import type { KeyAction, UndoneAction } from '../api/key-actions'
+import { capital } from '../datasets'
+import { formatNumber } from '../format'
+
+const kinds: Record<KeyAction['kind'], string> = {
+  overlay: 'record in the book',
+  membership: 'record in a list',
+  view: 'View',
+  board: 'board',
+  webhook: 'webhook',
+  subscription: 'signal alert',
+  invitation: 'invitation',
+  member: 'member',
+  skill: 'Skill',
+  setting: 'setting',
+}
+
+const verbs: Record<KeyAction['action'], string> = { created: 'created', changed: 'changed', removed: 'removed' }
+
+/** actionText says what a key did: "View created". */
+export function actionText({ kind, action }: Pick<KeyAction, 'kind' | 'action'>): string {
+  return `${capital(kinds[kind])} ${verbs[action]}`
+}
+
+const states: Record<KeyAction['undo'], string> = {
+  possible: 'can be undone',
+  nothing_left: 'is as it was before',
+  changed_since: 'stays: somebody else changed it later',
+  not_kept: 'stays: what it was is stored nowhere',
+  not_offered: 'stays: Atlas does not delete what is of this kind',
+}
+
+/** undoText says whether an action can be undone, or why not. */
+export const undoText = (a: Pick<KeyAction, 'undo'>) => states[a.undo]
+
+/** outcomeText says what became of an action, or would become of it. */
+export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 'reason'>, look: boolean): string {
+  switch (outcome) {
+    case 'undone':
+      return look ? 'will be undone' : 'undone'
+    case 'refused':
+      return `stays: ${reason ?? 'a rule forbids it'}`
+    default:
+      return states[outcome]
+  }
+}
+
+/** reportText counts outcomes: "2 will be undone, 1 stays as it is." */
+export function reportText(all: Pick<UndoneAction, 'outcome'>[], look: boolean): string {
+  const undone = all.filter((a) => a.outcome === 'undone').length
+  const left = all.length - undone
+  const first = look ? `${formatNumber(undone)} will be undone` : `${formatNumber(undone)} undone`
+  if (left === 0) return `${first}.`
+  return `${first}, ${formatNumber(left)} ${left === 1 ? 'stays as it is' : 'stay as they are'}.`
+}

@@ -1,0 +1,149 @@
+import { useInfiniteQuery, useMutation, type UseMutationResult } from '@tanstack/react-query'
+import { useState } from 'react'
+import { link } from '../address'
+import type { ApiKey } from '../api/api-keys'
+import { keyActionsQuery, undoKey, type KeyAction, type UndoneAction } from '../api/key-actions'
+import { formatMoment } from '../format'
+import { Dialog } from '../ui/dialog'
+import { Notice } from '../ui/notice'
+import { actionText, outcomeText, reportText, undoText } from './key-action-texts'
+
+interface Props {
+  workspace: string
+  of: ApiKey
+}
+
+/** KeyActions is what a key changed in the workspace, the latest first, and Undo once the key is revoked. */
+export default function KeyActions({ workspace, of }: Props) {
+  const did = useInfiniteQuery(keyActionsQuery(workspace, of.id))
+  const look = useMutation(undoKey(workspace, of.id))
+  const [undoing, setUndoing] = useState(false)
+  const actions = did.data?.pages.flatMap((p) => p.actions)
+  const revoked = of.state === 'revoked'
+  return (
+    <section className="key-did" aria-label={`What ${of.name} did`}>
+      {did.error && <Notice error={did.error} retry={() => void did.refetch()} />}
+      {did.isPending && <div className="skeleton" style={{ height: 96 }} />}
+      {actions?.length === 0 && (
+        <p className="quiet">
+          It changed nothing that is still known: changes are kept for 90 days, unless the operator says otherwise. What
+          it read is in the audit log.
+        </p>
+      )}
+      {actions && actions.length > 0 && (
+        <>
+          <ol className="deliveries" aria-label="What the key did, the latest first">
+            {actions.map((a) => (
+              <Action key={a.id} of={a} text={undoText(a)} />
+            ))}
+          </ol>
+          <div className="actions">
+            {did.hasNextPage && (
+              <button className="button" disabled={did.isFetchingNextPage} onClick={() => void did.fetchNextPage()}>
+                Show what it did before
+              </button>
+            )}
+            {revoked && (
+              <button
+                className="button"
+                onClick={() => {
+                  look.mutate({ look: true })
+                  setUndoing(true)
+                }}
+              >
+                Undo what it did
+              </button>
+            )}
+          </div>
+          {!revoked && (
+            <p className="quiet">Revoke the key to undo what it did: what it does meanwhile would not be undone.</p>
+          )}
+        </>
+      )}
+      {undoing && <Undo workspace={workspace} of={of} look={look} close={() => setUndoing(false)} />}
+    </section>
+  )
+}
+
+/** placeOf is where an object is shown, undefined for one that has no page. */
+function placeOf({ kind, object_id, dataset, view_id }: KeyAction | UndoneAction): string | undefined {
+  switch (kind) {
+    case 'view':
+      return `/views/${object_id}`
+    case 'membership':
+      return view_id && `/views/${view_id}`
+    case 'board':
+      return `/boards/${object_id}`
+    case 'overlay':
+      return dataset && `/book/${dataset}/${object_id}`
+    default:
+      return undefined
+  }
+}
+
+function Action({ of, text }: { of: KeyAction | UndoneAction; text: string }) {
+  const place = placeOf(of)
+  return (
+    <li>
+      <span className="who">
+        <b>{actionText(of)}</b>
+        <span>
+          {formatMoment(new Date(of.at))}
+          {of.fields.length > 0 && <bdi>, {of.fields.join(', ')}</bdi>} · {text}
+        </span>
+      </span>
+      {place && (
+        <a className="button" {...link(place)} aria-label={`Open: ${actionText(of)}, ${of.object_id}`}>
+          Open
+        </a>
+      )}
+    </li>
+  )
+}
+
+interface UndoProps extends Props {
+  look: UseMutationResult<UndoneAction[], Error, { look: boolean }>
+  close: () => void
+}
+
+/** Undo says what is undone and what is not, as a look found it, and then reports what became of it. */
+function Undo({ workspace, of, look, close }: UndoProps) {
+  const undo = useMutation(undoKey(workspace, of.id))
+  const done = undo.data
+  const shown = done ?? look.data
+  const possible = shown?.some((a) => a.outcome === 'undone') ?? false
+  return (
+    <Dialog title={done ? 'What was undone' : 'Undo what the key did?'} onClose={undo.isPending ? undefined : close}>
+      {look.isPending && (
+        <p className="quiet" role="status">
+          Looking at what would be undone…
+        </p>
+      )}
+      {look.error && <Notice error={look.error} refused="It cannot be undone" />}
+      {shown && (
+        <>
+          <p role="status">
+            <b>{reportText(shown, !done)}</b>{' '}
+            {!done && 'Each object becomes what it was before the key, where nobody else has changed it since.'}
+          </p>
+          <ol className="deliveries" aria-label={done ? 'What became of it' : 'What would become of it'} tabIndex={0}>
+            {shown.map((a) => (
+              <Action key={a.id} of={a} text={outcomeText(a, !done)} />
+            ))}
+          </ol>
+        </>
+      )}
+      {undo.error && <Notice error={undo.error} refused="Not everything was undone: try again" />}
+      <div className="actions">
+        <button className="button" autoFocus disabled={undo.isPending} onClick={close}>
+          {done ? 'Done' : 'Cancel'}
+        </button>
+        {look.data && !done && possible && (
+          <button className="button danger" disabled={undo.isPending} onClick={() => undo.mutate({ look: false })}>
+            {undo.isPending ? 'Undoing…' : 'Undo it'}
+          </button>
+        )}
+      </div>
+    </Dialog>
+  )
+}
