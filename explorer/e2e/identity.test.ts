@@ -140,7 +140,7 @@ test('a provider is connected, changed, not required from outside, and deleted',
     client_secret: 's',
   })
   await saved()
-  await expect(page.getByRole('alert')).toContainText('the provider was changed since')
+  await expect(page.getByRole('alert')).toContainText('The provider was changed since: read it again')
   await page.reload()
   await expect(section).toContainText('theirs')
 

@@ -12,7 +12,9 @@ interface Props {
 }
 
 /** ProviderEditor is the form of a provider. The secret is written once and shown never. */
-export function ProviderEditor({ workspace, before, close }: Props) {
+export function ProviderEditor({ workspace, before: read, close }: Props) {
+  // What the form began with: if somebody else changes it meanwhile, nothing of theirs is written over.
+  const [before] = useState(read)
   const save = useMutation(setProvider(workspace))
   const [form, setForm] = useState(() => formOf(before))
   const set = (change: Partial<ProviderForm>) => setForm((f) => ({ ...f, ...change }))
