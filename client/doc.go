@@ -27,7 +27,7 @@
 // What compiles with a version of this package compiles with each later one of the same
 // major version, and does the same. Excepted are struct literals without field names,
 // conversions between structs, and the texts of errors. Fields, methods, options and
-// constants are added. A member that the service adds is in Raw until it has a field. Until
-// the module has version 1, CHANGELOG.md says what breaks. A client works with services of
-// its own version and later ones of the same /api/v1.
+// constants are added. A member that the service adds is in Raw until it has a field.
+// CHANGELOG.md says what is deprecated. A client works with services of its own version and
+// later ones of the same /api/v1.
 package client
