@@ -65,7 +65,8 @@ func TestWriteRelease(t *testing.T) {
 	var lines [][]byte
 	for line := range bytes.Lines(dump) {
 		// Not commands of psql, comments, and what only newer servers know.
-		if !bytes.HasPrefix(line, []byte(`\`)) && !bytes.HasPrefix(line, []byte("--")) && !bytes.HasPrefix(line, []byte("SET transaction_timeout")) {
+		if text := string(line); !strings.HasPrefix(text, `\`) && !strings.HasPrefix(text, "--") &&
+			!strings.HasPrefix(text, "SET transaction_timeout") {
 			lines = append(lines, line)
 		}
 	}
