@@ -79,7 +79,8 @@ func (c conversation) inhabitWorkspace() (view string) {
 		}
 	}
 	c.ok(false, "POST", "/workspace/accounts/upsert", `{"account_id":"`+other+`","notes":"Of the one that is merged"}`)
-	view = c.member(c.ok(false, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"Chosen"}`), "data", "view", "id")
+	chosen := c.ok(false, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"Chosen"}`)
+	view = c.member(chosen, "data", "view", "id")
 	for _, id := range accounts[:3] {
 		c.ok(false, "POST", "/workspace/views/"+view+"/records/add", `{"record_id":"`+id+`"}`)
 	}
@@ -92,7 +93,8 @@ func (c conversation) inhabitWorkspace() (view string) {
 	c.ok(false, "POST", "/workspace/skills/create", `{"scope":"workspace","name":"Kept","slug":"kept","description":"d","content":"c"}`)
 	c.ok(false, "POST", "/workspace/invitations", `{"email":"late@example.com","role":"member"}`)
 	c.ok(true, "POST", "/workspace/api-keys/policy", `{"max_days":3650}`)
-	hook := c.member(c.ok(false, "POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example/1","events":["record.changed"]}`), "data", "webhook", "id")
+	made := c.ok(false, "POST", "/workspace/webhooks/upsert", `{"url":"https://hooks.example/1","events":["record.changed"]}`)
+	hook := c.member(made, "data", "webhook", "id")
 	c.ok(false, "POST", "/workspace/webhooks/"+hook+"/test", "")
 	return view
 }
