@@ -49,7 +49,7 @@ func TestPromisesAreKept(t *testing.T) {
 func promised(t *testing.T) []string {
 	t.Helper()
 	answered := httptest.NewRecorder()
-	s := &api.Server{Log: slog.New(slog.DiscardHandler)}
+	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
 	s.Handler().ServeHTTP(answered, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
 	var document map[string]any
 	if err := json.Unmarshal(answered.Body.Bytes(), &document); err != nil {
