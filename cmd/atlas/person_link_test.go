@@ -135,3 +135,54 @@ func TestPersonErasesByLink(t *testing.T) {
 		t.Error("the token or the address was logged")
 	}
 }
+
+// Anybody may ask for a letter where the operator permits it: it goes to the address on file, and
+// its button erases.
+func TestPersonAsksForTheLetter(t *testing.T) {
+	t.Parallel()
+	letters := mailtest.Start(t, mailtest.Behaviour{})
+	w := startWritable(t, func(c *server.Config) {
+		c.SMTPURL, c.MailFrom, c.PublicURL = letters.URL(), "Atlas <no-reply@atlas.example>", "https://atlas.example"
+		c.SuppressionKey, c.ErasureForm = suppressionKey, true
+	})
+	w.index(0, "load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
+	post := func(path, body string) (int, string) {
+		t.Helper()
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, w.root+path, strings.NewReader(body)))(t)
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		res := must(http.DefaultClient.Do(r))(t)
+		defer res.Body.Close()
+		return res.StatusCode, string(must(io.ReadAll(res.Body))(t))
+	}
+	_, unknown := post("/erasure/request", "email=nobody%40quarry.example")
+	status, known := post("/erasure/request", "email="+url.QueryEscape(strings.ToUpper(adaEmail)))
+	if status != 200 || known != unknown || !strings.Contains(known, "If this address is on file") {
+		t.Fatalf("%d %s, and of an unknown address %s", status, known, unknown)
+	}
+	if rcpt := letters.Next(t, "rcpt"); !strings.Contains(rcpt.To, "Adalgisa@Quillfeather.example") {
+		t.Fatalf("%+v", rcpt)
+	}
+	link, _ := mailed(t, letters.Next(t, "email"))
+	if status, page := post(link.Path+"?"+link.RawQuery, "erase=contact"); status != 200 {
+		t.Fatalf("the button: %d %s", status, page)
+	}
+	w.eventually("the contact is gone", func() bool {
+		return w.call("GET", "/data/contacts/"+ada, w.key, "").status == http.StatusNotFound
+	})
+	letters.Quiet(t)
+	if err := w.stop(); err != nil {
+		t.Error(err)
+	}
+	if log := strings.ToLower(w.log.String()); strings.Contains(log, "quillfeather") || strings.Contains(log, "nobody@") {
+		t.Error("an address was logged")
+	}
+}
+
+// The form is refused where no letter could be sent.
+func TestErasureFormNeedsLetters(t *testing.T) {
+	t.Parallel()
+	err := server.Config{ErasureForm: true}.Check()
+	if err == nil || !strings.Contains(err.Error(), "--erasure-form (ATLAS_ERASURE_FORM) needs") {
+		t.Errorf("%v", err)
+	}
+}

@@ -244,3 +244,16 @@ type Link struct {
 	// Used is when the contact was erased by it, nil if it was not.
 	Used *time.Time
 }
+
+// Request is that somebody asked for a link to what an e-mail address is on file for (package
+// removal).
+type Request struct {
+	ID uuid.UUID
+	// Sealed is the address, encrypted.
+	Sealed []byte
+	// Digest is a keyed digest of the address, Network one of where the caller is; nil if that is
+	// not known.
+	Digest  Digest
+	Network []byte
+	Created time.Time
+}

@@ -64,11 +64,13 @@ type world struct {
 	worker *removal.Worker
 	system *postgres.System
 	ahead  atomic.Int64
+	admin  string
 }
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	system := pgtest.New(t).OpenSystem(t, postgres.Options{MaxConns: 6})
+	databases := pgtest.New(t)
+	system := databases.OpenSystem(t, postgres.Options{MaxConns: 6})
 	keys, err := erasure.ParseKeys("1:" + strings.Repeat("k", 32))
 	fatal(t, err)
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
@@ -76,7 +78,7 @@ func newWorld(t *testing.T) *world {
 	es := searchtest.NewClient(t, backends.Elasticsearch(t))
 	names := mappings.Names{Prefix: "removal-" + strings.ToLower(rand.Text())[:12] + "-"}
 	t.Cleanup(func() { searchtest.DeleteIndices(t, es, names.Prefix+"*") })
-	w := &world{system: system}
+	w := &world{system: system, admin: databases.Admin}
 	w.Links = &removal.Links{
 		Store: system, Cursors: cursors, Now: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) },
 		Eraser: &eraser.Eraser{

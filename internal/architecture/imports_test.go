@@ -130,7 +130,7 @@ var allowed = map[string][]string{
 		"indexer/delta", "indexer/erasure", "indexer/feed", "indexer/generation", "indexer/journal", "search",
 		"search/document", "search/catalog", "mappings", "internal/durable", "internal/elastic", "internal/fault",
 	},
-	"indexer/removal": {"indexer/eraser", "indexer/erasure", "search/catalog", "workspace", "internal/fault"},
+	"indexer/removal": {"indexer/eraser", "indexer/erasure", "search/catalog", "workspace", "internal/fault", "internal/seal"},
 	"indexer": {
 		"internal/durable", "indexer/erasure", "indexer/generation", "indexer/journal", "indexer/extsort", "indexer/merges",
 		"indexer/ndjson", "search/changes", "search/document", "search/catalog", "mappings", "internal/elastic",

@@ -26,6 +26,7 @@ func TestHead(t *testing.T) {
 		SignIn:       struct{ api.SignIn }{},
 		Unsubscribe:  struct{ api.Unsubscriber }{},
 		Erasures:     struct{ api.ErasureLinks }{},
+		ErasureForm:  struct{ api.ErasureForm }{},
 	}
 	documents := []string{
 		"/health/live", "/health/ready", "/docs", "/docs/*file", "/llms.txt", api.Version + "/openapi.json",

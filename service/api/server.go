@@ -101,6 +101,8 @@ type Server struct {
 	MailLinks   MailLinks
 	// Erasures acts on links by which people have a contact erased; nil: there are none.
 	Erasures ErasureLinks
+	// ErasureForm takes the addresses of people who ask for such a link; nil: nobody can ask.
+	ErasureForm ErasureForm
 	// SecurityContact is the address for reports of vulnerabilities, as a URI; "": that of
 	// the page about them.
 	SecurityContact string
@@ -147,6 +149,6 @@ func (s *Server) Routes() []Route {
 func (s *Server) strangerRows(document []byte) []stranger {
 	return slices.Concat(
 		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
-		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.scimRows(),
+		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.erasureFormRows(), s.scimRows(),
 	)
 }

@@ -52,6 +52,8 @@ const (
 	classUnsubscribe
 	// classErasure are links by which people have a contact erased.
 	classErasure
+	// classErasureForm is where people ask for such a link.
+	classErasureForm
 	// classSCIM are identity providers, whose tokens have limits of their own too.
 	classSCIM
 	classDocuments
@@ -83,6 +85,7 @@ var limitsOf = [classes]classLimits{
 	classSignIn:      {"requests to sign in", pace{20, 100}, pace{200, 400}, 64, 128},
 	classUnsubscribe: {"requests to unsubscribe", pace{20, 100}, pace{200, 400}, 64, 128},
 	classErasure:     {"requests of links to erase", pace{10, 50}, pace{100, 200}, 32, 64},
+	classErasureForm: {"requests for links to erase", pace{2, 20}, pace{50, 100}, 8, 32},
 	classSCIM:        {"requests of SCIM", pace{50, 200}, pace{400, 800}, 32, 64},
 	classDocuments:   {"requests for documents", pace{200, 1_000}, pace{1_000, 2_000}, 64, 512},
 	classTiles:       {"requests for map tiles", pace{200, 1_000}, pace{1_000, 4_000}, 64, 256},

@@ -63,6 +63,30 @@ func (e Erasures) send(ctx context.Context, j jobs.Job) jobs.Result {
 	return posted(refused, err)
 }
 
+// ErasureRequestKind is the kind of the job that looks up an address that a link was asked for.
+const ErasureRequestKind jobs.Kind = "erasure.request"
+
+// ErasureRequests looks up addresses. *removal.Requests implements it.
+type ErasureRequests interface {
+	Answer(ctx context.Context, id uuid.UUID) error
+}
+
+// RequestHandler runs the jobs that look up addresses.
+func RequestHandler(r ErasureRequests, log *slog.Logger) jobs.Handler {
+	return jobs.Handler{
+		Kind: ErasureRequestKind, Timeout: time.Minute, Slots: 1, LaneSlots: 1, Pauses: jobs.Pauses(),
+		Run: func(ctx context.Context, j jobs.Job) jobs.Result {
+			err := r.Answer(ctx, uuid.UUID(j.ID))
+			if err == nil {
+				return jobs.Result{}
+			}
+			log.Warn("an address that a link to erase was asked for was not looked up; it is tried again",
+				"request", j.ID.String(), "code", string(fault.CodeOf(err))) // the error may have the address
+			return jobs.Result{Err: errors.New("the address could not be looked up")}
+		},
+	}
+}
+
 // erasureText has nothing of the contact: a mailbox can have several readers.
 func erasureText(link string, expires time.Time) string {
 	return fmt.Sprintf(`Hello,

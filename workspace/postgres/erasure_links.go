@@ -11,10 +11,9 @@ import (
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
-	"atlas/workspace/jobs"
 )
 
-// Links that erase one contact, and the queue of their letters.
+// Links that erase one contact.
 
 var errNoErasureLink = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
 
@@ -96,62 +95,11 @@ func (s *System) EndErasures(ctx context.Context, links []uuid.UUID) error {
 	return toFault(err)
 }
 
-// ForgetErasureLinks deletes links that expired and were not used.
+// ForgetErasureLinks deletes links that expired and were not used, and what was asked for a day ago.
 func (s *System) ForgetErasureLinks(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM erasure_links WHERE expires_at < clock_timestamp() AND used_at IS NULL`)
+	if err == nil {
+		_, err = s.pool.Exec(ctx, `DELETE FROM erasure_requests WHERE created_at < clock_timestamp() - interval '1 day'`)
+	}
 	return toFault(err)
-}
-
-// ErasureLetters is the queue of the letters of links. They are of no workspace, so they are not
-// in the table of jobs.
-type ErasureLetters struct{ system *System }
-
-// ErasureLetters returns that queue.
-func (s *System) ErasureLetters() ErasureLetters { return ErasureLetters{s} }
-
-var _ jobs.Queue = ErasureLetters{}
-
-// letterLane is the only lane of the queue.
-var letterLane = uuid.MustParse("6f0c1a4e-3f0e-4c53-9d0c-2f3b8f6f6a10")
-
-// DueLanes implements jobs.Queue.
-func (q ErasureLetters) DueLanes(ctx context.Context, _ jobs.Kind, now time.Time, after uuid.UUID, _ int) ([]uuid.UUID, error) {
-	if after != uuid.Nil {
-		return nil, nil
-	}
-	return collect(ctx, q.system, pgx.RowTo[uuid.UUID], `
-		SELECT $2::uuid WHERE EXISTS (SELECT FROM erasure_links WHERE state = 'pending' AND run_at <= $1)`, now, letterLane)
-}
-
-// ClaimJobs implements jobs.Queue.
-func (q ErasureLetters) ClaimJobs(
-	ctx context.Context, kind jobs.Kind, lanes []jobs.LaneClaim, now, until time.Time,
-) (all []jobs.Job, err error) {
-	lease := uuid.New()
-	for _, lane := range lanes {
-		claimed, err := collect(ctx, q.system, func(row pgx.CollectableRow) (j jobs.Job, err error) {
-			err = row.Scan((*uuid.UUID)(&j.ID), &j.Attempts, &j.CreatedAt)
-			j.Kind, j.Lane = kind, lane.Lane
-			return j.Claimed(lease), err
-		}, `
-			UPDATE erasure_links SET run_at = $2, lease = $3 WHERE id IN (
-				SELECT id FROM erasure_links WHERE state = 'pending' AND run_at <= $1 ORDER BY run_at LIMIT $4 FOR UPDATE SKIP LOCKED)
-			RETURNING id, attempts, created_at`, now, until, lease, lane.Limit)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, claimed...)
-	}
-	return all, nil
-}
-
-// EndJobs implements jobs.Queue.
-func (q ErasureLetters) EndJobs(ctx context.Context, ended []jobs.Ended) error {
-	var batch pgx.Batch
-	for _, e := range ended {
-		batch.Queue(`
-			UPDATE erasure_links SET state = $3, run_at = $4, attempts = attempts + 1, lease = NULL WHERE id = $1 AND lease = $2`,
-			arg(e.Job.ID), e.Job.Lease(), string(e.State), e.RunAt)
-	}
-	return toFault(q.system.pool.SendBatch(ctx, &batch).Close())
 }

@@ -29,6 +29,7 @@ type Config struct {
 	SignIn
 	Webhooks
 	cli.Suppression
+	ErasureForm bool `name:"erasure-form" env:"ATLAS_ERASURE_FORM" help:"Let anybody ask for a link to have an entry erased, by its e-mail address, at /erasure/request: the letter goes to the address on file."`
 
 	Listen            string        `env:"ATLAS_LISTEN" default:"127.0.0.1:8080" help:"Address the API listens on (default: 127.0.0.1:8080)."`
 	PostgresURL       string        `name:"postgres-url" env:"ATLAS_POSTGRES_URL" placeholder:"URL" help:"Postgres as the role atlas_app, which row-level security binds. Several hosts, separated by commas, with ?target_session_attrs=read-write: whichever is the primary."`
@@ -101,8 +102,10 @@ func (c Config) Check() error {
 	} else if source.Archive != nil {
 		_ = source.Archive.Close() // it is opened later where it is served
 	}
-	if _, err := c.SuppressionKeys(); err != nil {
+	if keys, err := c.SuppressionKeys(); err != nil {
 		f.AddError(err)
+	} else if c.ErasureForm && (len(keys) == 0 || !c.mail().Enabled() || c.PublicURL == "") {
+		f.Add("--erasure-form (ATLAS_ERASURE_FORM) needs --suppression-key, --smtp-url and --public-url: it has letters sent")
 	}
 	if _, err := c.tables(); err != nil {
 		f.Add("--synonyms (ATLAS_SYNONYMS): %v", err)

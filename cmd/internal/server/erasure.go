@@ -58,5 +58,12 @@ func wireErasures(c Config, w *wired, es *elastic.Client, system *postgres.Syste
 	}
 	letters := delivery.Erasures{Letters: links, Post: post, PublicURL: c.PublicURL, Log: log}
 	w.jobs = append(w.jobs, inBackground(jobs.NewRunner(system.ErasureLetters(), letters.Handler(), options).Run, log))
+	requests := &removal.Requests{Links: links, Store: system, Secrets: c.cursorKeys()}
+	if c.ErasureForm {
+		w.server.ErasureForm = requests
+	}
+	// Also without the form: what another server took, or this one before, is answered.
+	answers := delivery.RequestHandler(requests, log)
+	w.jobs = append(w.jobs, inBackground(jobs.NewRunner(system.ErasureRequests(), answers, options).Run, log))
 	return nil
 }

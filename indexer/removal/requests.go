@@ -1,0 +1,124 @@
+package removal
+
+import (
+	"cmp"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/internal/fault"
+	"atlas/internal/seal"
+	"atlas/search/catalog"
+	"atlas/workspace"
+)
+
+// What strangers may ask for.
+const (
+	// askedOfNetwork and askedOfAll are how many requests are taken in an hour, of one network and
+	// of all.
+	askedOfNetwork, askedOfAll = 10, 500
+	// lettersApart is how far apart the letters to one address are.
+	lettersApart = 24 * time.Hour
+	// mostLetters is how many contacts of one address get a link because of one request.
+	mostLetters = 5
+)
+
+const (
+	requestPurpose = "an address that a link to erase was asked for"
+	networkPurpose = "the network of who asks for a link to erase"
+	byForm         = "the form of the service"
+)
+
+// RequestStore keeps requests. *postgres.System implements it.
+type RequestStore interface {
+	// AddErasureRequest returns fault.TooManyRequests above one of the limits.
+	AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error
+	// ErasureRequest returns fault.NotFound for one that was answered.
+	ErasureRequest(ctx context.Context, id uuid.UUID) (erasure.Request, error)
+	// ClaimErasureLetters reports false if letters were sent after a time because of another one.
+	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (bool, error)
+}
+
+// Requests take e-mail addresses of anybody, and have a link mailed to each contact that has one of
+// them: to the address on file, and to nobody else. Who asks learns nothing of what is on file.
+// Everything is required.
+type Requests struct {
+	Links *Links
+	Store RequestStore
+	// Secrets seal addresses until they are looked up, the first new ones.
+	Secrets [][]byte
+}
+
+// Ask takes an address, which is looked up later: whether it is on file changes neither the answer
+// nor its time. Errors: fault.InvalidInput if it is no address, fault.TooManyRequests.
+func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix) error {
+	v := erasure.Values{Email: address}
+	normal := v.Normal(erasure.Email)
+	if !workspace.ValidEmail(normal) {
+		return fault.Validation(fault.Issue{
+			Code: fault.Custom, Path: []string{"email"}, Message: "is no e-mail address, such as ada@bow-valley.example",
+		})
+	}
+	of, err := r.Links.Eraser.Keys.New(catalog.Contacts, erasure.Email, v)
+	if err != nil {
+		return err
+	}
+	request := erasure.Request{ID: uuid.New(), Digest: of.Digest, Created: workspace.StoredTime(r.Links.Now())}
+	if network.IsValid() {
+		mac := hmac.New(sha256.New, r.Secrets[0])
+		mac.Write([]byte(networkPurpose + "\x00" + network.String()))
+		request.Network = mac.Sum(nil)
+	}
+	if request.Sealed, err = seal.Seal(r.Secrets[0], requestPurpose, address); err != nil {
+		return err
+	}
+	return r.Store.AddErasureRequest(ctx, request, askedOfNetwork, askedOfAll)
+}
+
+// Answer looks up the address of a request, and queues the letters. Done again it queues them
+// again: links of before end.
+func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
+	request, err := r.Store.ErasureRequest(ctx, id)
+	if fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	v, known := erasure.Values{}, false
+	for _, secret := range r.Secrets {
+		known = known || seal.Open(secret, requestPurpose, request.Sealed, &v.Email) == nil
+	}
+	if !known {
+		return nil // by a key that is no more
+	}
+	found, err := r.Links.Eraser.Find(ctx, catalog.Contacts, erasure.Email, v)
+	if fault.CodeOf(err) == fault.BadRequest {
+		return nil // of more contacts than can be told apart
+	}
+	if err != nil || found.Len() == 0 {
+		return err
+	}
+	now := r.Links.Now()
+	if mine, err := r.Store.ClaimErasureLetters(ctx, id, now, now.Add(-lettersApart)); err != nil || !mine {
+		return err
+	}
+	contacts := found[catalog.Contacts]
+	slices.SortFunc(contacts, func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
+	for made := 0; len(contacts) > 0 && made < mostLetters; contacts = contacts[1:] {
+		switch _, err := r.Links.Make(ctx, contacts[0], byForm); fault.CodeOf(err) {
+		case "":
+			made++
+		case fault.NotFound, fault.BadRequest: // gone, or has another address by now
+		default:
+			return err
+		}
+	}
+	return nil
+}

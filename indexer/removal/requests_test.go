@@ -1,0 +1,197 @@
+package removal_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/indexer/erasure"
+	"atlas/indexer/removal"
+	"atlas/internal/fault"
+	"atlas/workspace/jobs"
+)
+
+// asked is a world in which strangers ask for links.
+type asked struct {
+	*world
+	requests *removal.Requests
+	network  netip.Prefix
+}
+
+func newAsked(t *testing.T) *asked {
+	w := newWorld(t)
+	return &asked{w, &removal.Requests{Links: w.Links, Store: w.system, Secrets: [][]byte{[]byte("a key that signs cursors")}},
+		netip.MustParsePrefix("203.0.113.7/32")}
+}
+
+// answer looks up what was asked for, as the queue does, and returns the contacts that have a
+// letter because of it.
+func (w *asked) answer(t *testing.T) (contacts []uuid.UUID) {
+	t.Helper()
+	before := w.made(t)
+	queue, now := w.system.ErasureRequests(), w.Now()
+	lanes, err := queue.DueLanes(t.Context(), "", now, uuid.Nil, 1)
+	fatal(t, err)
+	for _, lane := range lanes {
+		due, err := queue.ClaimJobs(t.Context(), "", []jobs.LaneClaim{{Lane: lane, Limit: 1_000}}, now, now.Add(time.Minute))
+		fatal(t, err)
+		var ended []jobs.Ended
+		for _, j := range due {
+			fatal(t, w.requests.Answer(t.Context(), uuid.UUID(j.ID)))
+			ended = append(ended, jobs.Ended{Job: j, State: jobs.Done, RunAt: now, At: now})
+		}
+		fatal(t, queue.EndJobs(t.Context(), ended))
+	}
+	for link, contact := range w.made(t) {
+		if _, was := before[link]; !was {
+			contacts = append(contacts, contact)
+		}
+	}
+	return contacts
+}
+
+// made are the contacts of all links.
+func (w *asked) made(t *testing.T) map[uuid.UUID]uuid.UUID {
+	t.Helper()
+	all := map[uuid.UUID]uuid.UUID{}
+	w.read(t, `SELECT jsonb_build_object('id', id, 'contact', contact_id) FROM erasure_links`, func(text []byte) {
+		var l struct{ ID, Contact uuid.UUID }
+		fatal(t, json.Unmarshal(text, &l))
+		all[l.ID] = l.Contact
+	})
+	return all
+}
+
+func (w *asked) read(t *testing.T, sql string, take func([]byte)) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.admin)
+	fatal(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	rows, err := conn.Query(t.Context(), sql)
+	fatal(t, err)
+	defer rows.Close()
+	for rows.Next() {
+		var text []byte
+		fatal(t, rows.Scan(&text))
+		take(text)
+	}
+	fatal(t, rows.Err())
+}
+
+func (w *asked) ask(t *testing.T, address string) {
+	t.Helper()
+	fatal(t, w.requests.Ask(t.Context(), address, w.network))
+}
+
+// Who asks gets a letter at the address on file, once a day; of others nobody hears anything.
+func TestLetterIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	w.ask(t, "nobody@firm.example")
+	w.ask(t, "ADA@quillfeather.example") // as the person writes it
+	w.read(t, `SELECT to_jsonb(r) FROM erasure_requests r`, func(row []byte) {
+		if text := strings.ToLower(string(row)); strings.Contains(text, "quill") || strings.Contains(text, "203.0.113") ||
+			strings.Contains(text, "7175696c6c") { // quill
+			t.Errorf("a row has the address or the network: %s", row)
+		}
+	})
+	if got := w.answer(t); len(got) != 1 || got[0] != ada {
+		t.Fatalf("letters to %v", got)
+	}
+	w.read(t, `SELECT to_jsonb(r) FROM erasure_requests r WHERE address IS NOT NULL`, func(row []byte) {
+		t.Errorf("an address is kept: %s", row)
+	})
+	for id := range w.made(t) {
+		if to, _, _, err := w.Letter(t.Context(), id); err != nil || to != "Ada@Quillfeather.example" {
+			t.Errorf("a letter to %q, %v", to, err)
+		}
+	}
+	// Again on the same day, and in another spelling: no other letter. The next day there is one.
+	w.ask(t, "ada@quillfeather.example")
+	w.ask(t, " mailto:Ada@Quillfeather.Example.")
+	if got := w.answer(t); len(got) != 0 {
+		t.Errorf("again letters to %v", got)
+	}
+	w.ahead.Store(int64(24*time.Hour + time.Minute))
+	w.ask(t, "ada@quillfeather.example")
+	if got := w.answer(t); len(got) != 1 {
+		t.Errorf("after a day letters to %v", got)
+	}
+	// Whoever is suppressed has no letter.
+	_, values, err := w.Eraser.Add(t.Context(), "contacts", erasure.Email, erasure.Values{Email: "ada@quillfeather.example"}, "", "test")
+	fatal(t, err)
+	_, err = w.Eraser.Finish(t.Context(), values)
+	fatal(t, err)
+	w.ahead.Store(int64(49 * time.Hour))
+	w.ask(t, "ada@quillfeather.example")
+	if got := w.answer(t); len(got) != 0 {
+		t.Errorf("of an erased contact: letters to %v", got)
+	}
+}
+
+// Each contact of an address has a link of its own, as many as one request may have.
+func TestLettersOfOneAddress(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	w.ask(t, "office@firm.example")
+	if got := w.answer(t); len(got) != 2 {
+		t.Errorf("letters to %v", got)
+	}
+	var more strings.Builder
+	for n := range byte(8) {
+		more.WriteString(line(contact(100+n), "desk@firm.example"))
+	}
+	w.load(t, more.String())
+	w.ask(t, "desk@firm.example")
+	if got := w.answer(t); len(got) != 5 {
+		t.Errorf("letters to %v", got)
+	}
+}
+
+// Strangers ask no more than an hour has, one network and all together, also at once; what is no
+// address is refused.
+func TestAskingIsBounded(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	for _, bad := range []string{"", "ada", "@", "a@b\r\nBcc: c@d.example", strings.Repeat("a", 400) + "@firm.example", "a@b@c.example"} {
+		if err := w.requests.Ask(t.Context(), bad, w.network); fault.CodeOf(err) != fault.InvalidInput {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	var taken, refused atomic.Int64
+	var all sync.WaitGroup
+	for range 30 {
+		all.Go(func() {
+			switch err := w.requests.Ask(t.Context(), "nobody@firm.example", w.network); fault.CodeOf(err) {
+			case "":
+				taken.Add(1)
+			case fault.TooManyRequests:
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if taken.Load() != 10 || refused.Load() != 20 {
+		t.Errorf("%d were taken, %d refused", taken.Load(), refused.Load())
+	}
+	fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.MustParsePrefix("2001:db8::/64")))
+	for range 489 { // whose network is not known counts among all
+		fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.Prefix{}))
+	}
+	another := netip.MustParsePrefix("198.51.100.1/32")
+	if err := w.requests.Ask(t.Context(), "nobody@firm.example", another); fault.CodeOf(err) != fault.TooManyRequests {
+		t.Errorf("more than all may: %v", err)
+	}
+	w.ahead.Store(int64(61 * time.Minute))
+	w.ask(t, "nobody@firm.example")
+}

@@ -1,0 +1,97 @@
+package api
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"atlas/internal/fault"
+)
+
+// ErasureForm takes the addresses of people who ask for a link to have their entry erased. It looks
+// them up later. *removal.Requests implements it.
+type ErasureForm interface {
+	// Ask returns fault.InvalidInput for what is no address, and fault.TooManyRequests.
+	Ask(ctx context.Context, address string, network netip.Prefix) error
+}
+
+const erasureFormPath = erasurePath + "/request"
+
+// erasureFormRows are the page where somebody asks for a link: a GET shows it, its button asks. The
+// answer is one, whether the address is on file or not.
+func (s *Server) erasureFormRows() []stranger {
+	if s.ErasureForm == nil {
+		return nil
+	}
+	fail := func(ctx *gin.Context, err error) {
+		if fault.CodeOf(err) == fault.InvalidInput {
+			renderErasure(ctx, http.StatusBadRequest, append([]g.Node{h.P(h.Role("alert"), g.Text("This is no e-mail address."))}, erasureForm...))
+			return
+		}
+		guardErasure(ctx)
+		callOf(ctx).fail(err)
+	}
+	row := stranger{path: erasureFormPath, operation: "request_erasure", class: classErasureForm}
+	shows, asks := row, row
+	shows.method, asks.method = http.MethodGet, http.MethodPost
+	asks.look = (*call).receiveErasureForm
+	return []stranger{
+		visit(shows, func(ctx *gin.Context) error {
+			renderErasure(ctx, http.StatusOK, erasureForm)
+			return nil
+		}, fail),
+		visit(asks, s.askForErasure, fail),
+	}
+}
+
+// receiveErasureForm receives what the form of the page sends, and of no other page: else each
+// visitor of another site could be made to ask.
+func (c *call) receiveErasureForm() error {
+	if err := c.receiveVisit(); err != nil {
+		return err
+	}
+	if kind, _, _ := mime.ParseMediaType(c.gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
+		return fault.New(fault.UnsupportedMediaType, "the form of the page sends application/x-www-form-urlencoded: use it")
+	}
+	if c.gin.GetHeader("Sec-Fetch-Site") != "" && !fromHere(c.gin.Request) {
+		return fault.New(fault.Forbidden, "this is asked for by the page %s alone: open it", erasureFormPath)
+	}
+	return nil
+}
+
+func (s *Server) askForErasure(ctx *gin.Context) error {
+	c := callOf(ctx)
+	sent, err := url.ParseQuery(string(c.rawBody))
+	if err != nil || len(sent) != 1 || len(sent["email"]) != 1 {
+		return fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{"email"}, Message: "the form of the page sends one email: use it"})
+	}
+	if err := s.ErasureForm.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.client.network); err != nil {
+		return err
+	}
+	renderErasure(ctx, http.StatusOK, erasureAsked)
+	return nil
+}
+
+var (
+	erasureForm = []g.Node{
+		h.H1(g.Text("Erase your entry")),
+		h.P(g.Text("If Atlas has an entry with your e-mail address, you get a letter there with a link that erases it. " +
+			"Nothing is erased before you press the button of its page.")),
+		h.Form(h.Method("post"),
+			h.P(h.Label(h.For("email"), g.Text("Your e-mail address"))),
+			h.P(h.Input(h.ID("email"), h.Name("email"), h.Type("email"), h.Required(), h.MaxLength("254"), h.AutoComplete("email"))),
+			h.Button(g.Text("Send the letter"))),
+	}
+	erasureAsked = []g.Node{
+		h.H1(g.Text("Look into your mail")),
+		h.P(g.Text("If this address is on file, a letter is on its way. It can take some minutes, and there is one a day. " +
+			"Its link works for seven days.")),
+	}
+)

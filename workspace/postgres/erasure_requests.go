@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"atlas/indexer/erasure"
+	"atlas/internal/fault"
+)
+
+// AddErasureRequest adds a request, which is due at once. Of one network at most ofNetwork are taken
+// in an hour, of all at most ofAll: fault.TooManyRequests.
+func (s *System) AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error {
+	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil { // two at once must not pass one limit
+			return err
+		}
+		var network, all int
+		if err := tx.QueryRow(ctx, `
+			SELECT count(*) FILTER (WHERE network = $1), count(*) FROM erasure_requests WHERE created_at > $2`,
+			r.Network, r.Created.Add(-time.Hour)).Scan(&network, &all); err != nil {
+			return err
+		}
+		if network >= ofNetwork || all >= ofAll {
+			busy := fault.New(fault.TooManyRequests, "too many letters were asked for in the last hour: try again in an hour")
+			busy.RetryAfter = time.Hour
+			return busy
+		}
+		_, err := tx.Exec(ctx, `
+			INSERT INTO erasure_requests (id, address, digest, network, created_at, run_at) VALUES ($1, $2, $3, $4, $5, $5)`,
+			r.ID, r.Sealed, r.Digest[:], r.Network, r.Created)
+		return err
+	}))
+}
+
+// ErasureRequest returns a request whose address was not looked up yet: fault.NotFound.
+func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Request, err error) {
+	var digest []byte
+	err = s.pool.QueryRow(ctx, `SELECT id, address, digest, network, created_at FROM erasure_requests WHERE id = $1 AND address IS NOT NULL`, id).
+		Scan(&r.ID, &r.Sealed, &digest, &r.Network, &r.Created)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return r, fault.New(fault.NotFound, "nobody asked for this")
+	}
+	copy(r.Digest[:], digest)
+	return r, toFault(err)
+}
+
+// ClaimErasureLetters reports whether letters may be sent because of a request: false if that was
+// done for the same address after a time, because of another one.
+func (s *System) ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (mine bool, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(ctx, `
+			UPDATE erasure_requests r SET sent_at = $2 WHERE id = $1 AND NOT EXISTS (
+				SELECT FROM erasure_requests o WHERE o.digest = r.digest AND o.id <> r.id AND o.sent_at > $3)`, id, now, after)
+		mine = tag.RowsAffected() > 0
+		return err
+	})
+	return mine, toFault(err)
+}
