@@ -1,4 +1,6 @@
-import type { Schemas } from "./source.js";
+import type { components } from "./schema.js";
+
+type Schemas = components["schemas"];
 
 /** One problem of a request, with the path to the value. */
 export interface Issue {

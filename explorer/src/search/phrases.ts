@@ -1,11 +1,15 @@
 import { labelOf, nouns, relationOf, type Dataset } from '../datasets'
 import { formatDay, formatNumber } from '../format'
-import type { Condition, Conditions } from './conditions'
-import type { Search } from './context'
+import type { Condition, Conditions, KindOf } from './conditions'
 import { phrasePlace } from './place'
 import { daysOf, phraseRelative } from './relative'
 
-type Words = Pick<Search, 'kindOf' | 'valueLabel' | 'state'>
+/** What sentences about a search are made of: its dataset, and what fields and values are called. */
+interface Words {
+  state: { dataset: Dataset }
+  kindOf: KindOf
+  valueLabel: (key: string, value: string, dataset?: Dataset) => string
+}
 
 /** Of more values than are said only the first are named. */
 const most = 8
