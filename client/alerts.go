@@ -21,6 +21,9 @@ type Alert struct {
 	Dataset ViewDataset `json:"dataset"`
 	// State is "waiting", "watching" or "resting".
 	State string `json:"state"`
+	// Rest is nil unless State is "resting". RestSeen is false until the user looked since.
+	Rest     *AlertRest `json:"rest"`
+	RestSeen bool       `json:"rest_seen"`
 	// NewCount counts the records that were told since the user looked.
 	NewCount int `json:"new_count"`
 	// Latest is the number of the View's latest entry, 0 for none.
@@ -30,6 +33,13 @@ type Alert struct {
 	Email     string     `json:"email"`
 	CreatedAt time.Time  `json:"created_at"`
 	SeenAt    *time.Time `json:"seen_at"`
+}
+
+// AlertRest says since when an alert tells nothing, and why: "too_many_matches" or
+// "definition_refused".
+type AlertRest struct {
+	Since  time.Time `json:"since"`
+	Reason string    `json:"reason"`
 }
 
 // AlertEntry says that records began to match a View.

@@ -24,11 +24,24 @@ type Webhook struct {
 	URLDigest string  `json:"url_digest"`
 	Events    []Event `json:"events"`
 	// ViewIDs are the Views that EventViewMatched is about.
-	ViewIDs   []string  `json:"view_ids"`
-	Enabled   bool      `json:"enabled"`
-	CreatedAt time.Time `json:"created_at"`
+	ViewIDs []string `json:"view_ids"`
+	// Views say what becomes of each of ViewIDs, in the same order.
+	Views     []WebhookView `json:"views"`
+	Enabled   bool          `json:"enabled"`
+	CreatedAt time.Time     `json:"created_at"`
 	// Secret is given by Upsert for a new webhook and by Rotate only.
 	Secret string `json:"secret"`
+}
+
+// WebhookView is a View that a webhook names.
+type WebhookView struct {
+	ViewID string `json:"view_id"`
+	// Name is "" for a View that is deleted.
+	Name string `json:"name"`
+	// State is that of an Alert, "off" if the webhook is not told of Views, or "deleted".
+	State string `json:"state"`
+	// Rest is nil unless State is "resting".
+	Rest *AlertRest `json:"rest"`
 }
 
 // WebhookDelivery is an event that a webhook was told of, or is to be.

@@ -142,7 +142,7 @@ func (c *compiler) order(s query.Sort) {
 // rows are sorted by them.
 func (c *compiler) condition(q query.Query, seek clause) *compiler {
 	scored := q.Text != "" && q.Sort.Relevance() && !q.CountOnly
-	if q.DryRun {
+	if q.DryRun || q.WithoutPrivate && q.Text == "" {
 		c.public = catalog.PublicText(q.Dataset)
 	}
 	c.border, c.folding, c.words, c.dataset = q.Border, q.Folding, tablesOf(q), q.Dataset

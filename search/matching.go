@@ -24,9 +24,10 @@ const (
 )
 
 // Matching returns for each search which of the records in among it finds, in the order of
-// their ids. All searches are of global records of d. They run as filters in one request,
-// and in more requests if the answer needs them. Their sorts and pages are ignored; a text
-// is a condition that leaves out Private fields, as on free routes. Errors: those of
+// their ids. All searches are of global records of d, or all of records that one workspace
+// holds, in one generation. They run as filters in one request, and in more requests if the
+// answer needs them. Their sorts and pages are ignored; a text is a condition that leaves out
+// Private fields, as on free routes. Errors: those of
 // Search; InvalidInput if one of the searches has too many terms.
 func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(searches))
@@ -36,9 +37,13 @@ func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.U
 	if len(among) > MaxMatching || len(searches) > MaxMatchingSearches {
 		return nil, fault.New(fault.Internal, "%d searches among %d records", len(searches), len(among))
 	}
+	first := searches[0]
 	for _, q := range searches {
-		if q.Held || q.Dataset != d {
-			return nil, fault.New(fault.Internal, "a search of %s is not one of global %s", q.Dataset, d)
+		if q.Dataset != d {
+			return nil, fault.New(fault.Internal, "a search of %s is not one of %s", q.Dataset, d)
+		}
+		if q.Held != first.Held || q.Held && (q.Base.Workspace == "" || q.Base.Workspace != first.Base.Workspace || q.Generation != first.Generation) {
+			return nil, fault.New(fault.Internal, "the searches are not all of global records or of those of one workspace")
 		}
 	}
 	return inFoldings(ctx, e, false, searches, func(folded []query.Query) ([][]uuid.UUID, error) {
@@ -103,7 +108,7 @@ type matches struct {
 
 // ask runs the searches at the given positions.
 func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs bool) ([]matches, error) {
-	res, err := e.search(ctx, e.global(m.dataset, m.compile(positions, withIDs)), "")
+	res, err := e.search(ctx, e.at(m.searches[0], m.compile(positions, withIDs)), "")
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ var allowed = map[string][]string{
 		"workspace", "workspace/audit", "workspace/boards", "workspace/people", "workspace/subscriptions", "workspace/views",
 		"workspace/webhooks", "search/catalog", "internal/fault",
 	},
-	"workspace/webhooks": {"workspace", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
+	"workspace/webhooks": {"workspace", "workspace/alerts", "workspace/jobs", "workspace/views", "internal/fault", "internal/seal"},
 	"workspace/postgres": {
 		"internal/timer", "workspace/alerts", "workspace/digest", "workspace", "workspace/queue", "workspace/audit", "workspace/auditlog",
 		"workspace/undo",

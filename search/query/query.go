@@ -56,7 +56,8 @@ type Query struct {
 	// Words are the tables for reading Text. Package search sets them.
 	Words *words.Tables
 	// WithoutPrivate means that Text is not searched in Private fields: at an offset beyond
-	// the last row, a free page without rows would reveal whether an address exists.
+	// the last row, a free page without rows would reveal whether an address exists. Without
+	// Text, it applies to the texts in Where: alerts are free.
 	WithoutPrivate bool
 	// Terms are those of Text. Only a search with Typos in several fields has them.
 	Terms []string

@@ -43,7 +43,7 @@ func (s *Server) alertRoutes() []Route {
 			endpoint: takes(alertUpsert, s.upsertAlert),
 			doc: operationDoc{
 				tag: tagAlerts, summary: "Switch on an alert on a Dynamic View, or change how it tells",
-				text:  "What matches now is known and is not told. A user has at most 100 in a workspace.",
+				text:  "What matches now is known and is not told. A user has at most 100 in a workspace. When an alert begins to rest, one is mailed once.",
 				data:  alertDataSchema,
 				codes: []fault.Code{fault.ViewNotFound, fault.LimitReached},
 				links: schema.Map[openapi.Link]{
@@ -68,13 +68,21 @@ func (s *Server) alertRoutes() []Route {
 	}
 }
 
+// alertRestSchema is null unless a View rests.
+var alertRestSchema = schema.Nullable(schema.Named("AlertRest", schema.Object(
+	schema.Required("since", schema.Time()),
+	schema.Required("reason", rule.Enum(alerts.Reasons()...).Schema.Described(
+		"`too_many_matches`: more than 100,000 records match; narrow the View. `definition_refused`: the definition cannot be read or compared; change it.",
+	)),
+))).Described("Since when nothing is told, and why. Null unless `state` is `resting`.")
+
 var alertSchema = schema.Named("Alert", schema.Object(
 	schema.Required(viewIDKey, schema.UUID()),
 	schema.Required("view_name", schema.String("Towers in Calgary")),
 	schema.Required("dataset", views.DatasetRule.Schema),
-	schema.Required("state", rule.Enum(alerts.States()...).Schema.Described(
-		"`waiting`: what matches is being read. `resting`: more than 100,000 records match, or the definition is of a kind that cannot be watched; nothing is told.",
-	)),
+	schema.Required("state", rule.Enum(alerts.States()...).Schema.Described("`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why.")),
+	schema.Required("rest", alertRestSchema),
+	schema.Required("rest_seen", schema.Boolean().Described("False from when the alert begins to rest until one looks: `see_view`.")),
 	schema.Required("new_count", schema.Count().Described("Records told since one looked.")),
 	schema.Required("latest", schema.Count().Described("The number of the View's latest entry; 0 when there is none.")),
 	schema.Required("email", schema.Nullable(rule.Enum(subscriptions.Frequencies()...).Schema).Described(

@@ -96,6 +96,15 @@ func (s *Server) webhookRoutes() []Route {
 
 var webhookEvent = rule.Enum(webhooks.Events()...).Named("WebhookEvent")
 
+var namedViewSchema = schema.Named("WebhookView", schema.Object(
+	schema.Required(viewIDKey, schema.UUID()),
+	schema.Required("name", schema.Nullable(schema.String("Towers in Calgary")).Described("Null for a View that is deleted.")),
+	schema.Required("state", schema.OneOf(webhooks.NamedStates()...).Described(
+		"`waiting`, `watching` and `resting` as those of an alert. `off`: the webhook is disabled, or did not choose `view.matched`. `deleted`: there is no such View anymore.",
+	)),
+	schema.Required("rest", alertRestSchema),
+))
+
 var webhookSchema = schema.Named("Webhook", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("url", schema.String("https://hooks.example/atlas")),
@@ -105,6 +114,7 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 	),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("view_ids", schema.Array(schema.UUID(), 0, webhooks.MaxViews).Described("The Views that `view.matched` is about.")),
+	schema.Required("views", schema.Array(namedViewSchema, 0, webhooks.MaxViews).Described("What becomes of each of `view_ids`, in the same order.")),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Optional(
@@ -182,7 +192,7 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 		),
 		rule.Optional(
 			"view_ids", rule.Array("ids", rule.UUID[views.ID](), 0, webhooks.MaxViews).Described(
-				"The Views that `view.matched` is about: Dynamic Views of accounts or projects that can have alerts. Omitted: those that the webhook has.",
+				"The Views that `view.matched` is about: Dynamic Views. Omitted: those that the webhook has.",
 			),
 			func(c *webhooks.Change) *[]views.ID { return &c.Views },
 		),

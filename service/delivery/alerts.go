@@ -39,6 +39,8 @@ func (a AlertMails) send(ctx context.Context, j jobs.Job) jobs.Result {
 		return jobs.Result{} // they left, or unsubscribed
 	case err != nil:
 		return jobs.Result{Err: errors.New("the alerts could not be read")}
+	case len(l.Rests) > 0:
+		return a.ListMail.send(ctx, j, p.User, l.Email, restSubject(l), func(unsubscribe string) string { return a.restText(l, unsubscribe) })
 	case len(l.Views) == 0:
 		return jobs.Result{} // looked at, or off
 	}

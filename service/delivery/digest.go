@@ -33,9 +33,12 @@ type DigestStore interface {
 	AdvanceDigests(ctx context.Context, d digest.Digests, through, next time.Time, send bool, now time.Time) (added int64, err error)
 	DueMailings(ctx context.Context, now time.Time) ([]alerts.Mailing, error)
 	AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error)
+	DueRests(ctx context.Context) ([]alerts.RestMailing, error)
+	AdvanceRests(ctx context.Context, m alerts.RestMailing, now time.Time) (added int64, err error)
 }
 
-// Digester makes the jobs that send digests of signals, and of what alerts on Views tell. Any
+// Digester makes the jobs that send digests of signals, and of what alerts on Views tell and which
+// of them rest. Any
 // number of servers may run one.
 type Digester struct {
 	Store   DigestStore
@@ -66,7 +69,21 @@ func (d *Digester) Run(ctx context.Context) {
 
 // Look makes the jobs of all digests that are due.
 func (d *Digester) Look(ctx context.Context) error {
-	return errors.Join(d.signals(ctx), d.alerts(ctx))
+	return errors.Join(d.signals(ctx), d.alerts(ctx), d.rests(ctx))
+}
+
+func (d *Digester) rests(ctx context.Context) error {
+	due, err := d.Store.DueRests(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	for _, m := range due {
+		added, err := d.Store.AdvanceRests(ctx, m, workspace.Clock(d.Now)())
+		failed = errors.Join(failed, err)
+		d.made(added)
+	}
+	return failed
 }
 
 func (d *Digester) alerts(ctx context.Context) error {

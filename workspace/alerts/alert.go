@@ -9,6 +9,7 @@ package alerts
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,12 +41,40 @@ const (
 	Waiting State = "waiting"
 	// Watching: records that begin to match are told.
 	Watching State = "watching"
-	// Resting: more than MaxMatches records match, so none is told.
+	// Resting: nothing is told, for a Reason.
 	Resting State = "resting"
 )
 
 // States lists them.
 func States() []State { return []State{Waiting, Watching, Resting} }
+
+// Reason says why a View rests.
+type Reason string
+
+// The reasons.
+const (
+	// TooManyMatches: more than MaxMatches records match.
+	TooManyMatches Reason = "too_many_matches"
+	// DefinitionRefused: the definition cannot be read or compared.
+	DefinitionRefused Reason = "definition_refused"
+)
+
+// Reasons lists them.
+func Reasons() []Reason { return []Reason{TooManyMatches, DefinitionRefused} }
+
+// Rest says since when a View rests, and why.
+type Rest struct {
+	Since  time.Time
+	Reason Reason
+}
+
+// MarshalJSON encodes the rest as in docs/api.md, "Alerts".
+func (r Rest) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Since  *string `json:"since"`
+		Reason Reason  `json:"reason"`
+	}{workspace.FormatTime(&r.Since), r.Reason})
+}
 
 // Alert is a user's alert on a View.
 type Alert struct {
@@ -53,6 +82,9 @@ type Alert struct {
 	Name    string
 	Dataset catalog.Dataset
 	State   State
+	// Rest is nil unless the View is Resting. RestSeen says that the user has looked since.
+	Rest     *Rest
+	RestSeen bool
 	// New counts the records that were told since the user looked.
 	New int
 	// Latest is the number of the View's latest entry, 0 for none.
@@ -81,13 +113,15 @@ func (a Alert) MarshalJSON() ([]byte, error) {
 		Name      string   `json:"view_name"`
 		Dataset   string   `json:"dataset"`
 		State     State    `json:"state"`
+		Rest      *Rest    `json:"rest"`
+		RestSeen  bool     `json:"rest_seen"`
 		New       int      `json:"new_count"`
 		Latest    int64    `json:"latest"`
 		Email     *string  `json:"email"`
 		CreatedAt *string  `json:"created_at"`
 		SeenAt    *string  `json:"seen_at"`
 	}{
-		a.View, a.Name, a.Dataset.Singular(), a.State, a.New, a.Latest, email,
+		a.View, a.Name, a.Dataset.Singular(), a.State, a.Rest, a.RestSeen, a.New, a.Latest, email,
 		workspace.FormatTime(&a.CreatedAt), workspace.FormatTime(a.SeenAt),
 	})
 }
@@ -160,18 +194,32 @@ func CanWatch(v views.View) error {
 	if v.Type != views.Dynamic {
 		return fault.New(fault.BadRequest, "view_id is a Static View: alerts are on Dynamic Views, whose records begin to match by themselves")
 	}
-	if v.Dataset == catalog.Contacts { // what a workspace saves makes persons visible, and would be told
-		return fault.New(fault.BadRequest, "view_id is a View of contacts: alerts are on Views of accounts and projects")
-	}
-	for _, c := range v.Definition.Fields {
-		if c.Field.Overlay {
-			return fault.New(
-				fault.BadRequest, "view_id has a condition on %s, which your workspace writes: alerts are on Views of the dataset's own values",
-				c.Field.Name,
-			)
+	return nil
+}
+
+// Held reports whether records that a workspace holds are compared with a View, as workspace/join
+// plans its search: whether it is one of contacts, or has a condition on what the workspace
+// writes or Atlas computes for it.
+func Held(v views.View) bool {
+	return v.Dataset == catalog.Contacts || slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay })
+}
+
+// HeldKeys are the keys of such conditions.
+func HeldKeys() (keys []string) {
+	for _, d := range catalog.Held {
+		for _, k := range views.DefinitionKeys(d) {
+			if k.Field.Overlay {
+				keys = append(keys, k.Key)
+			}
 		}
 	}
-	return nil
+	return keys
+}
+
+// tellsShown reports whether a View tells of records that the workspace just put into its
+// book: who sets a tier puts the record there by it. Others take them as known.
+func tellsShown(v views.View) bool {
+	return slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay && c.Field.Written })
 }
 
 // Delete switches an alert off. There may be none.

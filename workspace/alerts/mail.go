@@ -28,10 +28,24 @@ type MailedView struct {
 	UpTo  int64    `json:"up_to"`
 }
 
-// MailPayload is that of the job.
+// MailedRest is a rest of a View, by its number.
+type MailedRest struct {
+	View views.ID `json:"view_id"`
+	Rest int64    `json:"rest"`
+}
+
+// RestMailing is what a user has not been mailed of alerts that rest.
+type RestMailing struct {
+	Workspace workspace.ID
+	User      workspace.UserID
+	Rests     []MailedRest
+}
+
+// MailPayload is that of the job: of what alerts told, or of those that rest.
 type MailPayload struct {
 	User  workspace.UserID `json:"user_id"`
-	Views []MailedView     `json:"views"`
+	Views []MailedView     `json:"views,omitempty"`
+	Rests []MailedRest     `json:"rests,omitempty"`
 }
 
 // Letter is what to mail, and to whom.
@@ -39,6 +53,16 @@ type Letter struct {
 	WorkspaceName, Email string
 	// Views have records that the user has not looked at, in the order of their names.
 	Views []LetterView
+	// Rests are Views that still rest, in the order of their names.
+	Rests []LetterRest
+}
+
+// LetterRest is a View whose alert rests.
+type LetterRest struct {
+	ID      views.ID
+	Name    string
+	Dataset catalog.Dataset
+	Rest    Rest
 }
 
 // LetterView is a View of a Letter, with the number of records that began to match it.

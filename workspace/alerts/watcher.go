@@ -48,6 +48,8 @@ type Watched struct {
 	// Version changes with the row: who changes it says which one it read.
 	Version int64
 	State   State
+	// Reason is why it rests.
+	Reason Reason
 	// Changed means that the definition is not the one that was compared last.
 	Changed bool
 	// Through is the place in the feed up to which changes are compared.
@@ -58,7 +60,9 @@ type Watched struct {
 
 // Step is what a View is after its comparison with a part of the feed.
 type Step struct {
-	State   State
+	State State
+	// Reason is why it is Resting.
+	Reason  Reason
 	Through changes.Position
 	// Known is what matches from now on; nil leaves it as it is.
 	Known Set
@@ -66,6 +70,22 @@ type Step struct {
 	Whole bool
 	// Told are the records of a new entry, in order; none makes no entry.
 	Told []uuid.UUID
+}
+
+// HeldOf are the records of a dataset that a workspace holds.
+type HeldOf struct {
+	Workspace workspace.ID
+	Dataset   catalog.Dataset
+}
+
+// HeldChange is a record that a workspace holds, of which a document was written.
+type HeldChange struct {
+	Record uuid.UUID
+	// Version is that of the document.
+	Version int64
+	// Shown is the version that the record took when the workspace put it into its book or a
+	// Static View, since it was compared last; 0: it did not.
+	Shown int64
 }
 
 // Watches keeps what is known of watched Views. *postgres.System implements it.
@@ -77,10 +97,15 @@ type Watches interface {
 	KnownMatches(ctx context.Context, all []Watched) ([][]byte, error)
 	// StepWatched stores a step in one transaction. It stores nothing if the row has
 	// another version or the View another definition, or is gone.
-	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) error
+	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) (stored bool, err error)
 	// MoveWatched moves Views past a part of the feed that changed nothing for them, as
 	// StepWatched would.
 	MoveWatched(ctx context.Context, all []Watched, to changes.Position) error
+	// HeldChanged are the held records of which some changed, and HeldChanges those, in order.
+	HeldChanged(ctx context.Context) ([]HeldOf, error)
+	HeldChanges(ctx context.Context, of HeldOf, limit int) ([]HeldChange, error)
+	// CompareHeld forgets changes that are compared, unless the records changed again.
+	CompareHeld(ctx context.Context, of HeldOf, compared []HeldChange) error
 	// TidyWatched deletes Views without alerts, and entries before a time.
 	TidyWatched(ctx context.Context, before time.Time) error
 	// WithLease runs work on one server at a time.
@@ -96,8 +121,11 @@ type Feed interface {
 // Searcher searches Views. *records.Records implements it.
 type Searcher interface {
 	SearchView(ctx context.Context, v views.View, q query.Query) (query.Page, error)
-	// MatchingViews returns for each View of a dataset which of some records match it.
+	// MatchingViews returns for each View of a dataset which of some records match it as global
+	// records, and MatchingHeld for each View of a workspace too which do as records that
+	// it holds.
 	MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
+	MatchingHeld(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 }
 
 // Watcher makes the entries of alerts. Any number of servers may have one: a step that
@@ -170,7 +198,7 @@ func (w *Watcher) Look(ctx context.Context) error {
 	for _, v := range all {
 		switch {
 		case v.Unreadable != nil:
-			w.leave(v)
+			err = errors.Join(err, w.leave(ctx, v, now))
 		case v.State == Waiting, v.Changed, v.State == Resting && now.Sub(v.At) >= rest:
 			err = errors.Join(err, w.begin(ctx, v, now))
 		case v.State == Watching:
@@ -189,19 +217,29 @@ func (w *Watcher) Look(ctx context.Context) error {
 		err = errors.Join(err, w.follow(ctx, following[:n], now))
 		following = following[n:]
 	}
-	return err
+	return errors.Join(err, w.followHeld(ctx, now))
 }
 
-// leave leaves out a View that cannot be read, so that it holds up no other one, and logs it once.
-func (w *Watcher) leave(v Watched) {
-	if w.unreadable[v.View.ID] {
-		return
+// leave lets a View rest that cannot be read, so that it holds up no other one, and logs it once.
+func (w *Watcher) leave(ctx context.Context, v Watched, now time.Time) error {
+	if w.unreadable[v.View.ID] && v.State == Resting && !v.Changed {
+		return nil
+	}
+	if err := w.rest(ctx, v, DefinitionRefused, now); err != nil || w.unreadable[v.View.ID] {
+		return err
 	}
 	if w.unreadable == nil {
 		w.unreadable = map[views.ID]bool{}
 	}
 	w.unreadable[v.View.ID] = true
 	w.Log.Error("a View is not watched", "workspace", v.View.Workspace.String(), "view", v.View.ID.String(), "error", v.Unreadable.Error())
+	return nil
+}
+
+// rest ends what is known of a View.
+func (w *Watcher) rest(ctx context.Context, v Watched, reason Reason, now time.Time) error {
+	_, err := w.Watches.StepWatched(ctx, v, Step{State: Resting, Reason: reason, Through: v.Through, Known: Set{}, Whole: true}, now)
+	return err
 }
 
 // begin takes what matches as known.
@@ -211,21 +249,20 @@ func (w *Watcher) begin(ctx context.Context, v Watched, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	s := Step{State: Watching, Through: head, Whole: true}
-	if CanWatch(v.View) != nil { // the definition has another condition now
-		s.State, s.Known = Resting, Set{}
-		return w.Watches.StepWatched(ctx, v, s, now)
+	if CanWatch(v.View) != nil { // it is no Dynamic View
+		return w.rest(ctx, v, DefinitionRefused, now)
 	}
 	ids, err := w.matching(ctx, v.View, w.most()+1)
 	switch {
+	case fault.CodeOf(err) == fault.InvalidInput:
+		return w.rest(ctx, v, DefinitionRefused, now)
 	case err != nil:
 		return err
 	case len(ids) > w.most():
-		s.State, s.Known = Resting, Set{}
-	default:
-		s.Known = Of(ids...)
+		return w.rest(ctx, v, TooManyMatches, now)
 	}
-	return w.Watches.StepWatched(ctx, v, s, now)
+	_, err = w.Watches.StepWatched(ctx, v, Step{State: Watching, Through: head, Known: Of(ids...), Whole: true}, now)
+	return err
 }
 
 func (w *Watcher) most() int { return cmp.Or(w.MaxMatches, MaxMatches) }
@@ -247,164 +284,6 @@ func (w *Watcher) follow(ctx context.Context, all []Watched, now time.Time) erro
 		return nil
 	}
 	return w.compare(ctx, all, page, now) // the rest is for the next look
-}
-
-// compare makes the entries of a page of changes.
-func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page, now time.Time) error {
-	if len(page.Entries) == 0 {
-		return w.Watches.MoveWatched(ctx, all, page.Next)
-	}
-	p := partOf(page)
-	// Views with one definition match the same records.
-	slices.SortStableFunc(all, func(a, b Watched) int { return bytes.Compare(a.Definition, b.Definition) })
-	var failed error
-	for len(all) > 0 {
-		n, definitions := 0, 0
-		for ; n < len(all); n++ {
-			if n == 0 || !bytes.Equal(all[n].Definition, all[n-1].Definition) {
-				if definitions == definitionsAtOnce {
-					break
-				}
-				definitions++
-			}
-		}
-		failed = errors.Join(failed, w.compareSome(ctx, all[:n], p, now))
-		all = all[n:]
-	}
-	return failed
-}
-
-// part is a part of the feed.
-type part struct {
-	next changes.Position
-	// among are the records of its changes, in order, also those that others became.
-	among  []uuid.UUID
-	merges []changes.Entry
-}
-
-func partOf(page changes.Page) part {
-	p, among := part{next: page.Next}, Set{}
-	for _, e := range page.Entries {
-		among[e.ID] = true
-		if e.Op == changes.Merge {
-			among[e.Into] = true
-			p.merges = append(p.merges, e)
-		}
-	}
-	p.among = among.Sorted()
-	return p
-}
-
-// compareSome compares Views, in the order of their definitions. A View that cannot be searched
-// for does not hold up the others.
-func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now time.Time) error {
-	var distinct []views.View
-	of := make([]int, len(all)) // positions in distinct
-	for i, v := range all {
-		if i == 0 || !bytes.Equal(v.Definition, all[i-1].Definition) {
-			distinct = append(distinct, v.View)
-		}
-		of[i] = len(distinct) - 1
-	}
-	found, err := w.among(ctx, distinct, p.among)
-	switch {
-	case err != nil && len(distinct) > 1 && fault.CodeOf(err) == fault.InvalidInput:
-		half := slices.Index(of, len(distinct)/2)
-		return errors.Join(w.compareSome(ctx, all[:half], p, now), w.compareSome(ctx, all[half:], p, now))
-	case err != nil:
-		return err
-	}
-	var failed error
-	for begin := 0; begin < len(all); begin += setsAtOnce {
-		some := all[begin:min(begin+setsAtOnce, len(all))]
-		matches := func(i int) []uuid.UUID { return found[of[begin+i]] }
-		failed = errors.Join(failed, w.stepSome(ctx, some, p, matches, now))
-	}
-	return failed
-}
-
-// stepSome stores what became of Views. Of some records of p matches are those that match
-// each.
-func (w *Watcher) stepSome(ctx context.Context, all []Watched, p part, matches func(i int) []uuid.UUID, now time.Time) error {
-	packed, err := w.Watches.KnownMatches(ctx, all)
-	if err != nil {
-		return err
-	}
-	var same []Watched // nothing changed for them
-	var failed error
-	for i, v := range all {
-		if packed[i] == nil {
-			continue // another server was faster
-		}
-		known, err := Unpack(packed[i])
-		if err != nil {
-			failed = errors.Join(failed, err)
-			continue
-		}
-		s := Step{State: Watching, Through: p.next}
-		s.Known, s.Told = advance(known, p, matches(i))
-		if s.Known == nil {
-			same = append(same, v)
-			continue
-		}
-		if len(s.Known) > w.most() {
-			s = Step{State: Resting, Through: p.next, Known: Set{}, Whole: true}
-		}
-		failed = errors.Join(failed, w.Watches.StepWatched(ctx, v, s, now))
-	}
-	if len(same) > 0 {
-		failed = errors.Join(failed, w.Watches.MoveWatched(ctx, same, p.next))
-	}
-	return failed
-}
-
-// among returns for each View which of some records match it, in order.
-func (w *Watcher) among(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
-	found := make([][]uuid.UUID, len(vs))
-	for some := range slices.Chunk(among, recordsAtOnce) {
-		matches, err := w.Search.MatchingViews(ctx, vs, some)
-		if err != nil {
-			return nil, err
-		}
-		for i := range matches {
-			found[i] = append(found[i], matches[i]...)
-		}
-	}
-	return found, nil
-}
-
-// advance is what is known after a part of the feed, nil if it stays the same, and what is
-// told of it. found are those of its records that match, in order. A record that another
-// became inherits that it is known.
-func advance(known Set, p part, found []uuid.UUID) (after Set, told []uuid.UUID) {
-	changed := false
-	inherits := func() (more bool) {
-		for _, e := range p.merges {
-			if known[e.ID] && !known[e.Into] {
-				known[e.Into], changed, more = true, true, true
-			}
-		}
-		return more
-	}
-	for inherits() { // of records that became others that became others
-	}
-	matches := Of(found...)
-	for _, id := range p.among {
-		if known[id] && !matches[id] {
-			delete(known, id)
-			changed = true
-		}
-	}
-	for _, id := range found {
-		if !known[id] {
-			known[id], changed = true, true
-			told = append(told, id)
-		}
-	}
-	if !changed {
-		return nil, nil
-	}
-	return known, told
 }
 
 // matching returns records that match a View, at most limit.

@@ -38,6 +38,7 @@ import (
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
 	"atlas/workspace/postgres/pgtest"
+	"atlas/workspace/projection"
 	"atlas/workspace/records"
 	"atlas/workspace/views"
 )
@@ -66,6 +67,7 @@ type world struct {
 	killer    *killer
 	work      string
 	directory *people.Directory
+	projector *projection.Projector
 	databases *pgtest.Databases
 }
 
@@ -86,8 +88,12 @@ func newWorld(t testing.TB) *world {
 	w.views = views.NewViews(w.store, nil)
 	w.alerts = &alerts.Alerts{Store: w.store}
 	w.killer = &killer{System: w.system}
+	w.projector = &projection.Projector{Rows: w.store, System: w.system, Global: w.engine, Elastic: w.elastic, Names: w.names}
+	t.Cleanup(w.projector.Close)
 	w.watcher = &alerts.Watcher{
-		Watches: w.killer, Feed: w.store, Search: &records.Records{Searcher: w.engine, Matcher: w.engine, Overlays: w.store, Views: w.store},
+		Watches: w.killer, Feed: w.store, Search: &records.Records{
+			Searcher: w.engine, Matcher: w.engine, Overlays: w.store, Views: w.store, Freshness: w.projector,
+		},
 		Log: slog.New(slog.DiscardHandler),
 	}
 	w.directory = people.NewDirectory(w.system, nil)
@@ -242,8 +248,13 @@ func (k *killer) around(do func() error) error {
 	return err
 }
 
-func (k *killer) StepWatched(ctx context.Context, w alerts.Watched, s alerts.Step, now time.Time) error {
-	return k.around(func() error { return k.System.StepWatched(ctx, w, s, now) })
+func (k *killer) StepWatched(ctx context.Context, w alerts.Watched, s alerts.Step, now time.Time) (stored bool, err error) {
+	err = k.around(func() (err error) { stored, err = k.System.StepWatched(ctx, w, s, now); return err })
+	return stored, err
+}
+
+func (k *killer) CompareHeld(ctx context.Context, of alerts.HeldOf, compared []alerts.HeldChange) error {
+	return k.around(func() error { return k.System.CompareHeld(ctx, of, compared) })
 }
 
 func (k *killer) MoveWatched(ctx context.Context, all []alerts.Watched, to changes.Position) error {
@@ -515,15 +526,61 @@ func TestManyMatches(t *testing.T) {
 	}) {
 		t.Errorf("%d of 600 records are named", len(records))
 	}
+	rest := func(what string, since time.Time, reason alerts.Reason, seen bool) {
+		t.Helper()
+		list, err := w.alerts.List(t.Context(), p.in, p.user, 10, 0)
+		fatal(t, err)
+		got := list[0].Rest
+		if reason == "" != (got == nil) || got != nil && (got.Reason != reason || got.Since.Sub(since).Abs() > time.Millisecond) ||
+			list[0].RestSeen != seen {
+			t.Errorf("%s: %+v, seen %t", what, got, list[0].RestSeen)
+		}
+	}
+	// mails are the letters that are due, each once.
+	mails := func(what string, want int) {
+		t.Helper()
+		for _, most := range []int{want, 0} {
+			due, err := w.system.DueRests(t.Context())
+			fatal(t, err)
+			if len(due) != most {
+				t.Errorf("%s: %d letters are due, want %d", what, len(due), most)
+			}
+			for _, m := range due {
+				_, err := w.system.AdvanceRests(t.Context(), m, now)
+				fatal(t, err)
+			}
+		}
+	}
+	rest("watching", now, "", true)
+	mails("watching", 0)
 	w.apply(t, lines(601, 750, "Calgary")...)
 	look()
 	check("750 records", alerts.Resting, 600)
+	began := now
+	rest("750 records", began, alerts.TooManyMatches, false)
+	mails("750 records", 1)
+	now = now.Add(time.Hour)
+	look()
+	check("after an hour", alerts.Resting, 600)
+	rest("after an hour, the same rest", began, alerts.TooManyMatches, false)
+	mails("after an hour, the same rest", 0)
+	_, err = w.alerts.See(t.Context(), p.in, p.user, v.ID, nil)
+	fatal(t, err)
+	rest("looked at", began, alerts.TooManyMatches, true)
 	w.apply(t, lines(100, 750, "Banff")...)
 	look()
 	check("within the hour", alerts.Resting, 600)
 	now = now.Add(time.Hour)
 	look()
 	check("after an hour, what matches then is known", alerts.Watching, 600)
+	rest("after an hour, what matches then is known", now, "", true)
+	w.exec(t, `UPDATE views SET definition = '{"version":1,"q":"","fields":{"gone":["x"]}}' WHERE id = $1`, uuid.UUID(v.ID))
+	look()
+	rest("a definition that no version reads", now, alerts.DefinitionRefused, false)
+	mails("another rest", 1)
+	w.exec(t, `UPDATE views SET definition = '{"version":1,"q":"","fields":{"city":["Calgary"]}}' WHERE id = $1`, uuid.UUID(v.ID))
+	look()
+	rest("a definition that is mended", now, "", true)
 	w.apply(t, line(800, "Calgary"))
 	look()
 	check("and one more", alerts.Watching, 600, 1)

@@ -22,6 +22,7 @@ var _ alerts.Store = (*Store)(nil)
 func alertQuery(rest string) string {
 	return `
 	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, coalesce(a.mail, ''), a.created_at, a.seen_at,
+	       ` + restColumns + `, a.rests_seen >= w.rests,
 	       (SELECT coalesce(sum(e.records), 0) FROM view_alert_entries e
 	        WHERE e.workspace_id = $1 AND e.view_id = a.view_id AND e.number > a.seen)
 	FROM view_alerts a JOIN watched_views w USING (workspace_id, view_id)
@@ -29,8 +30,27 @@ func alertQuery(rest string) string {
 	WHERE a.workspace_id = $1 AND a.user_id = $2 ` + rest
 }
 
+// Since when the View of w rests, and why: null unless it does. One that rests from before the
+// reason was stored has too many matches.
+const (
+	restSince   = `CASE WHEN w.state = 'resting' THEN coalesce(w.rested_at, w.compared_at) END`
+	restReason  = `CASE WHEN w.state = 'resting' THEN coalesce(w.reason, 'too_many_matches') END`
+	restColumns = restSince + `, ` + restReason
+)
+
+func restOf(since *time.Time, reason *alerts.Reason) *alerts.Rest {
+	if since == nil {
+		return nil
+	}
+	return &alerts.Rest{Since: *since, Reason: *reason}
+}
+
 func collectAlert(row pgx.CollectableRow) (a alerts.Alert, err error) {
-	err = row.Scan((*uuid.UUID)(&a.View), &a.Name, &a.Dataset, &a.State, &a.Latest, &a.Email, &a.CreatedAt, &a.SeenAt, &a.New)
+	var since *time.Time
+	var reason *alerts.Reason
+	err = row.Scan((*uuid.UUID)(&a.View), &a.Name, &a.Dataset, &a.State, &a.Latest, &a.Email, &a.CreatedAt, &a.SeenAt,
+		&since, &reason, &a.RestSeen, &a.New)
+	a.Rest = restOf(since, reason)
 	return a, err
 }
 
@@ -94,8 +114,8 @@ func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.Us
 		return err
 	}
 	_, err = tx.Exec(ctx, `
-		INSERT INTO view_alerts (workspace_id, user_id, view_id, since, seen, created_at)
-		SELECT $1, $2, $3, latest, latest, $4 FROM watched_views WHERE workspace_id = $1 AND view_id = $3`,
+		INSERT INTO view_alerts (workspace_id, user_id, view_id, since, seen, rests_seen, rests_mailed, created_at)
+		SELECT $1, $2, $3, latest, latest, rests, rests, $4 FROM watched_views WHERE workspace_id = $1 AND view_id = $3`,
 		arg(in), arg(user), arg(view), at)
 	return err
 }
@@ -170,7 +190,7 @@ func (s *Store) SeeView(
 ) (a alerts.Alert, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `
-			UPDATE view_alerts a SET seen = greatest(a.seen, least(w.latest, coalesce($4, w.latest))), seen_at = $5
+			UPDATE view_alerts a SET seen = greatest(a.seen, least(w.latest, coalesce($4, w.latest))), rests_seen = w.rests, seen_at = $5
 			FROM watched_views w
 			WHERE a.workspace_id = $1 AND a.user_id = $2 AND a.view_id = $3 AND w.workspace_id = $1 AND w.view_id = $3`,
 			arg(in), arg(user), arg(view), through, at)

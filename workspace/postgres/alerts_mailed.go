@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,7 +9,6 @@ import (
 
 	"atlas/workspace"
 	"atlas/workspace/alerts"
-	"atlas/workspace/jobs"
 	"atlas/workspace/views"
 )
 
@@ -68,14 +66,7 @@ func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now
 		if err != nil || len(mailed) == 0 {
 			return err
 		}
-		payload, err := json.Marshal(alerts.MailPayload{User: m.User, Views: mailed})
-		if err != nil {
-			return err
-		}
-		// Any id will do: what is mailed changes in the same transaction.
-		added, err = addJobs(ctx, tx, []jobs.New{{
-			ID: jobs.ID(uuid.New()), Workspace: m.Workspace, Kind: alerts.MailKind, Lane: uuid.UUID(m.Workspace), Payload: payload, RunAt: now,
-		}}, now)
+		added, err = addAlertMail(ctx, tx, m.Workspace, alerts.MailPayload{User: m.User, Views: mailed}, now)
 		return err
 	})
 	return added, err
@@ -90,7 +81,7 @@ func mailedArgs(all []alerts.MailedView) (ids []uuid.UUID, after, upTo []int64) 
 }
 
 // LetterOf returns what a job of alerts mails: fault.NotFound if the user is no member or
-// does not want e-mails of the workspace. What the user has looked at is left out, and Views
+// does not want e-mails of the workspace. What rests no longer is left out. What the user has looked at is left out, and Views
 // whose alert is off or is not mailed anymore.
 func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (l alerts.Letter, err error) {
 	if err := in.Check(); err != nil {
@@ -112,5 +103,8 @@ func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPay
 		JOIN views v ON v.workspace_id = $1 AND v.id = o.view_id
 		JOIN view_alert_entries e ON e.workspace_id = $1 AND e.view_id = o.view_id AND e.number > greatest(o.after, a.seen) AND e.number <= o.up_to
 		GROUP BY v.id, v.name, v.dataset, v.name_folded ORDER BY v.name_folded, v.id`, arg(in), arg(p.User), ids, after, upTo)
+	if err == nil && len(p.Rests) > 0 {
+		l.Rests, err = s.restsOf(ctx, in, p)
+	}
 	return l, err
 }

@@ -22,12 +22,12 @@ var _ alerts.Watches = (*System)(nil)
 func (s *System) WatchedViews(ctx context.Context) ([]alerts.Watched, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w alerts.Watched, err error) {
 		err = row.Scan((*uuid.UUID)(&w.View.Workspace), (*uuid.UUID)(&w.View.ID), &w.View.Dataset, &w.View.Type, &w.View.Revision,
-			&w.Definition, &w.Version, &w.State, &w.Changed, &w.Through.Publication, &w.Through.Seq, &w.At)
+			&w.Definition, &w.Version, &w.State, &w.Reason, &w.Changed, &w.Through.Publication, &w.Through.Seq, &w.At)
 		if err == nil {
 			w.View.Definition, w.Unreadable = views.ReadDefinition(w.Definition, w.View.Dataset, w.View.Type)
 		}
 		return w, err
-	}, `SELECT v.workspace_id, v.id, v.dataset, v.view_type, v.revision, v.definition, w.version, w.state,
+	}, `SELECT v.workspace_id, v.id, v.dataset, v.view_type, v.revision, v.definition, w.version, w.state, coalesce(w.reason, ''),
 	           w.definition IS DISTINCT FROM v.definition, w.publication, w.seq, w.compared_at
 	    FROM watched_views w JOIN views v ON v.workspace_id = w.workspace_id AND v.id = w.view_id
 	    WHERE `+isWatched+`
@@ -56,15 +56,14 @@ func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([][]by
 
 // StepWatched implements alerts.Watches. What is known, the place in the feed and the entry
 // change together, so whoever is killed before has done nothing, and after it everything.
-func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.Step, now time.Time) error {
+func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.Step, now time.Time) (stored bool, err error) {
 	var packed []byte
 	if step.Known != nil {
-		var err error
 		if packed, err = step.Known.Pack(); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return s.inWorkspace(ctx, w.View.Workspace, func(tx pgx.Tx) error {
+	err = s.inWorkspace(ctx, w.View.Workspace, func(tx pgx.Tx) error {
 		// A change of the definition waits, or is seen.
 		var number int64
 		err := tx.QueryRow(ctx, `
@@ -73,13 +72,16 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 			)
 			UPDATE watched_views w SET version = version + 1, definition = v.definition, state = $5, matched = coalesce($6, matched),
 				publication = $7, seq = $8, compared_at = CASE WHEN $9 THEN $10 ELSE compared_at END,
-				latest = latest + CASE WHEN $11 THEN 1 ELSE 0 END
+				latest = latest + CASE WHEN $11 THEN 1 ELSE 0 END, reason = nullif($12, ''),
+				rests = rests + CASE WHEN $5 = 'resting' AND `+restsAlready+` IS NOT TRUE THEN 1 ELSE 0 END,
+				rested_at = CASE WHEN `+restsAlready+` THEN w.rested_at WHEN $5 = 'resting' THEN $10 END
 			FROM v WHERE w.workspace_id = $1 AND w.view_id = $2 AND w.version = $3 RETURNING w.latest`,
 			arg(w.View.Workspace), arg(w.View.ID), w.Version, string(w.Definition), step.State, packed,
-			step.Through.Publication, step.Through.Seq, step.Whole, now, len(step.Told) > 0).Scan(&number)
+			step.Through.Publication, step.Through.Seq, step.Whole, now, len(step.Told) > 0, step.Reason).Scan(&number)
 		if noRows(err) {
 			return nil
 		}
+		stored = true
 		if err != nil || len(step.Told) == 0 {
 			return err
 		}
@@ -91,7 +93,12 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 		}
 		return addMatches(ctx, tx, w.View, number, step.Told, now)
 	})
+	return stored && err == nil, err
 }
+
+// restsAlready is the condition that the View of w rests for the same reason as before, so
+// that this is the same rest.
+const restsAlready = `(w.state = 'resting' AND $5 = 'resting' AND w.reason = $12)`
 
 // addMatches makes the deliveries of an entry, in the transaction that makes it.
 func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told []uuid.UUID, now time.Time) error {
@@ -153,6 +160,9 @@ func (s *System) TidyWatched(ctx context.Context, before time.Time) error {
 		_, err = s.pool.Exec(ctx, `
 			DELETE FROM watched_views w
 			WHERE alerted_at < clock_timestamp() - interval '1 minute' AND NOT `+isWatched)
+	}
+	if err == nil {
+		_, err = s.pool.Exec(ctx, `DELETE FROM view_alert_changes c WHERE NOT `+comparesHeld(`c.workspace_id`, `c.dataset`, `$1`), alerts.HeldKeys())
 	}
 	return toFault(err)
 }

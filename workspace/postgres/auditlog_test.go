@@ -508,7 +508,8 @@ func TestWebhookOfAuditEvents(t *testing.T) {
 			Enabled:   true,
 			CreatedAt: w.now,
 		}
-		fatal(t, w.app.InsertWebhook(ctx, in, hook, []byte("sealed"), 10))
+		_, err := w.app.InsertWebhook(ctx, in, hook, []byte("sealed"), 10)
+		fatal(t, err)
 	}
 	w.sealAll(t)
 	w.sealAll(t)

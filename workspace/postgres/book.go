@@ -137,6 +137,9 @@ func upsertOverlays(
 	if err := writeOverlays(ctx, tx, in, d, writes); err != nil || len(fresh) == 0 {
 		return results, err
 	}
+	if err := noteShown(ctx, tx, in, string(d), fresh); err != nil {
+		return results, err
+	}
 	room, err := recordAdditions(ctx, tx, in, a, len(fresh))
 	if err == nil && room < int64(len(fresh)) {
 		err = bookFull(fresh[room:])

@@ -52,6 +52,9 @@ func (s *Store) AddMembers(ctx context.Context, in workspace.ID, v views.View, c
 		if err != nil {
 			return err
 		}
+		if err := noteShown(ctx, tx, in, string(v.Dataset), added); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, `UPDATE views SET members = members + $3 WHERE workspace_id = $1 AND id = $2`, arg(in), arg(v.ID), len(added))
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/search/catalog"
 	"atlas/workspace"
+	"atlas/workspace/alerts"
 	"atlas/workspace/held"
 )
 
@@ -263,6 +264,9 @@ func (s *Store) FinishHeld(ctx context.Context, in workspace.ID, f held.Finish) 
 	batch.Queue(lockHeld, arg(in), list)
 	batch.Queue(finishStale, arg(in), list)
 	batch.Queue(finishHeld, arg(in), list)
+	if f.Written {
+		batch.Queue(compareWritten, arg(in), list, alerts.HeldKeys())
+	}
 	return toFault(s.pool.SendBatch(ctx, &batch).Close())
 }
 

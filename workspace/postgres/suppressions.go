@@ -384,6 +384,7 @@ func (s *System) eraseGlobal(ctx context.Context, d catalog.Dataset, id uuid.UUI
 			`DELETE FROM data_generation_merges WHERE dataset = $1 AND (record_id = $2 OR into_id = $2)`,
 			`DELETE FROM data_merge_moves WHERE dataset = $1 AND record_id = $2`,
 			`UPDATE data_changes SET op = 'delete', into_id = NULL WHERE dataset = $1 AND op = 'merge' AND (record_id = $2 OR into_id = $2)`,
+			`DELETE FROM view_alert_changes WHERE dataset = $1 AND record_id = $2`,
 			`DELETE FROM view_alert_entries e USING views v
 				WHERE v.workspace_id = e.workspace_id AND v.id = e.view_id AND v.dataset = $1 AND e.record_ids = ARRAY[$2::uuid]`,
 			`UPDATE view_alert_entries e SET record_ids = array_remove(record_ids, $2) FROM views v

@@ -19,13 +19,36 @@ import (
 
 var _ webhooks.Store = (*Store)(nil)
 
-const webhookColumns = `id, url, events, enabled, created_at, view_ids`
+// webhookColumns are those of webhooks.
+const webhookColumns = `id, url, events, enabled, created_at, view_ids, ` + namedViews
+
+// namedViews says what becomes of the Views that a webhook names, in their order.
+const namedViews = `(
+	SELECT coalesce(json_agg(json_build_object('View', o.view_id, 'Name', v.name, 'Since', n.since, 'Reason', n.reason, 'State', CASE
+		WHEN v.id IS NULL THEN 'deleted' WHEN NOT webhooks.enabled OR 'view.matched' <> ALL (webhooks.events) THEN 'off'
+		ELSE coalesce(n.state, 'waiting') END) ORDER BY o.position), '[]')
+	FROM unnest(webhooks.view_ids) WITH ORDINALITY AS o (view_id, position)
+	LEFT JOIN views v ON v.workspace_id = webhooks.workspace_id AND v.id = o.view_id
+	LEFT JOIN LATERAL (
+		SELECT w.state, ` + restSince + ` AS since, ` + restReason + ` AS reason FROM watched_views w
+		WHERE w.workspace_id = webhooks.workspace_id AND w.view_id = v.id
+		AND webhooks.enabled AND 'view.matched' = ANY (webhooks.events)) n ON true)`
 
 func collectWebhook(row pgx.CollectableRow) (w webhooks.Webhook, err error) {
-	var named []uuid.UUID
-	err = row.Scan((*uuid.UUID)(&w.ID), &w.URL, &w.Events, &w.Enabled, &w.CreatedAt, &named)
-	for _, id := range named {
+	var ids []uuid.UUID
+	var named []struct {
+		View   views.ID
+		Name   *string
+		State  webhooks.NamedState
+		Since  *time.Time
+		Reason *alerts.Reason
+	}
+	err = row.Scan((*uuid.UUID)(&w.ID), &w.URL, &w.Events, &w.Enabled, &w.CreatedAt, &ids, &named)
+	for _, id := range ids {
 		w.Views = append(w.Views, views.ID(id))
+	}
+	for _, v := range named {
+		w.Named = append(w.Named, webhooks.NamedView{View: v.View, Name: v.Name, State: v.State, Rest: restOf(v.Since, v.Reason)})
 	}
 	return w, err
 }
@@ -45,21 +68,26 @@ func (s *Store) Webhooks(ctx context.Context, in workspace.ID, limit, offset int
 }
 
 // InsertWebhook implements webhooks.Store.
-func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook, secret []byte, most int) error {
+func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook, secret []byte, most int) (made webhooks.Webhook, err error) {
 	limit := rowLimit{name: "webhooks", items: "webhooks", advice: "delete one first", max: most, rows: `webhooks WHERE workspace_id = $1`}
-	return s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
+	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
 			return err
 		}
 		if err := watchNamed(ctx, tx, in, w, nil, w.CreatedAt); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `
+		rows, err := tx.Query(ctx, `
 			INSERT INTO webhooks (workspace_id, id, url, events, enabled, secret, created_at, view_ids, signals_after)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, `+arrivedSoFar+`)`,
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, `+arrivedSoFar+`) RETURNING `+webhookColumns,
 			arg(in), arg(w.ID), w.URL, w.Events, w.Enabled, secret, w.CreatedAt, viewArgs(w.Views))
+		if err != nil {
+			return err
+		}
+		made, err = pgx.CollectExactlyOneRow(rows, collectWebhook)
 		return err
 	})
+	return made, err
 }
 
 // arrivedSoFar is where a webhook begins that chooses arrived signals: what arrives right

@@ -22,7 +22,8 @@ func (w *world) hook(t *testing.T, in workspace.ID) (webhooks.Webhook, webhooks.
 		ID: webhooks.ID(workspace.NewUUID()), URL: "https://hooks.example/", Events: webhooks.Events(), Enabled: true,
 		CreatedAt: w.now,
 	}
-	fatal(t, w.app.InsertWebhook(t.Context(), in, h, []byte("sealed"), 10))
+	h, err := w.app.InsertWebhook(t.Context(), in, h, []byte("sealed"), 10)
+	fatal(t, err)
 	j, err := webhooks.NewDelivery(in, h.ID, webhooks.RecordChanged, "1", "r", struct{}{}, w.now)
 	fatal(t, err)
 	d, err := w.app.AddDelivery(t.Context(), in, h.ID, j, w.now)

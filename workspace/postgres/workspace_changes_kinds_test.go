@@ -40,9 +40,10 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 		Events: []webhooks.Event{webhooks.LoadSwitched}, Enabled: true, CreatedAt: w.now,
 	}
 	names[[16]byte(hook.ID)] = "hook"
-	fatal(t, w.store.InsertWebhook(byKey, in, hook, []byte("sealed"), 10))
+	_, err := w.store.InsertWebhook(byKey, in, hook, []byte("sealed"), 10)
+	fatal(t, err)
 	check("a webhook", "key: upsert webhook hook enabled,events,url")
-	_, err := w.store.RotateWebhook(byKey, in, hook.ID, []byte("sealed anew"), w.now.Add(time.Hour))
+	_, err = w.store.RotateWebhook(byKey, in, hook.ID, []byte("sealed anew"), w.now.Add(time.Hour))
 	fatal(t, err)
 	check("rotated", "key: upsert webhook hook secret")
 	_, err = w.system.WebhookFailing(t.Context(), in, hook.ID, hook.URL, w.now)
@@ -97,17 +98,15 @@ func TestTruncatedTablesAreTold(t *testing.T) {
 	view := w.create(t, in, "account", "static", "V")
 	_, err := w.store.AddMembers(t.Context(), in, view, linked(1))
 	fatal(t, err)
-	fatal(
-		t,
-		w.store.InsertWebhook(
-			t.Context(), in,
-			webhooks.Webhook{
-				ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/",
-				Events: []webhooks.Event{webhooks.LoadSwitched}, CreatedAt: w.now,
-			},
-			[]byte("sealed"), 10,
-		),
+	_, err = w.store.InsertWebhook(
+		t.Context(), in,
+		webhooks.Webhook{
+			ID: webhooks.ID(uuid.New()), URL: "https://hooks.example/",
+			Events: []webhooks.Event{webhooks.LoadSwitched}, CreatedAt: w.now,
+		},
+		[]byte("sealed"), 10,
 	)
+	fatal(t, err)
 	_, at := w.told(t, in, audit.Position{}, 1000)
 	_, otherAt := w.told(t, other, audit.Position{}, 1000)
 	for _, table := range []string{"overlays", "view_records", "webhooks"} {

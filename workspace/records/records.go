@@ -10,6 +10,7 @@ package records
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -32,7 +33,7 @@ type Searcher interface {
 	SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error)
 }
 
-// Matcher finds, among some global records, those that match each of several searches.
+// Matcher finds, among some records, those that match each of several searches.
 // *search.Engine implements it.
 type Matcher interface {
 	Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error)
@@ -88,24 +89,81 @@ func (r *Records) SearchView(ctx context.Context, v views.View, request query.Qu
 }
 
 // MatchingViews returns for each of several Dynamic Views of a dataset which of some global
-// records match it, in the order of their ids. E-mail addresses are not searched. A View
-// whose plan searches held records is an error.
+// records the search of global records in its plan finds, in the order of their ids: none where
+// the plan has no such search. E-mail addresses are not searched.
 func (r *Records) MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
-	searches := make([]query.Query, len(vs))
+	var searches []query.Query
+	var of []int // positions in vs
 	for i, v := range vs {
-		plan, err := join.View(v, query.Query{Dataset: v.Dataset, WithoutPrivate: true}, nil)
+		plan, err := matchPlan(v, nil)
 		if err != nil {
 			return nil, err
 		}
-		if len(plan.Searches) != 1 || plan.Held() {
-			return nil, fault.New(fault.Internal, "the View %s does not search global records alone", v.ID)
+		for _, q := range plan.Searches {
+			if !q.Held {
+				searches, of = append(searches, q), append(of, i)
+			}
 		}
-		searches[i] = plan.Searches[0]
 	}
-	if len(vs) == 0 {
-		return nil, nil
+	found := make([][]uuid.UUID, len(vs))
+	if len(searches) == 0 {
+		return found, nil
 	}
-	return r.Matcher.Matching(ctx, vs[0].Dataset, among, searches)
+	matches, err := r.Matcher.Matching(ctx, vs[0].Dataset, among, searches)
+	if err != nil {
+		return nil, err
+	}
+	for i := range matches {
+		found[of[i]] = matches[i]
+	}
+	return found, nil
+}
+
+// MatchingHeld returns for each of several Dynamic Views of one workspace and dataset which of
+// some records that the workspace holds the search of held records in its plan finds, in the
+// order of their ids: none where the plan has no such search. It sees what the workspace wrote.
+func (r *Records) MatchingHeld(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
+	found := make([][]uuid.UUID, len(vs))
+	if len(vs) == 0 || len(among) == 0 {
+		return found, nil
+	}
+	in, d := vs[0].Workspace, vs[0].Dataset
+	// The searches of all Views are one plan, so that they run in the same generation.
+	all := func(existing []views.ID) (plan join.Plan, err error) {
+		for _, v := range vs {
+			if v.Workspace != in || v.Dataset != d {
+				return plan, fault.New(fault.Internal, "the View %s is of another workspace or dataset", v.ID)
+			}
+			one, err := matchPlan(v, existing)
+			if err != nil {
+				return plan, err
+			}
+			plan.Searches = append(plan.Searches, one.Searches...)
+		}
+		return plan, nil
+	}
+	plan, matches, err := find(ctx, r, search{in: in, dataset: d, plan: all}, true,
+		func(plan join.Plan, _ string) ([][]uuid.UUID, error) {
+			return r.Matcher.Matching(ctx, d, among, slices.DeleteFunc(slices.Clone(plan.Searches), func(q query.Query) bool { return !q.Held }))
+		})
+	if err != nil {
+		return nil, err
+	}
+	positions := map[string]int{}
+	for i, v := range vs {
+		positions[v.ID.String()] = i
+	}
+	for _, q := range plan.Searches {
+		if q.Held {
+			found[positions[q.Base.View]], matches = matches[0], matches[1:]
+		}
+	}
+	return found, nil
+}
+
+// matchPlan plans a search of a View whose matches are told for nothing.
+func matchPlan(v views.View, existing []views.ID) (join.Plan, error) {
+	return join.View(v, query.Query{Dataset: v.Dataset, WithoutPrivate: true}, existing)
 }
 
 // Merged reports whether a search of a View merges two.

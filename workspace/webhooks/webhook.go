@@ -18,6 +18,7 @@ import (
 
 	"atlas/internal/seal"
 	"atlas/workspace"
+	"atlas/workspace/alerts"
 	"atlas/workspace/jobs"
 	"atlas/workspace/views"
 )
@@ -83,6 +84,8 @@ type Webhook struct {
 	Events []Event
 	// Views are those that ViewMatched is about, in the order given.
 	Views []views.ID
+	// Named says what becomes of each of Views.
+	Named []NamedView
 	// Enabled ends when the receiver is gone or failed too long.
 	Enabled   bool
 	CreatedAt time.Time
@@ -90,18 +93,48 @@ type Webhook struct {
 	Secret string
 }
 
+// NamedView is a View that a webhook names.
+type NamedView struct {
+	View views.ID `json:"view_id"`
+	// Name is nil for a View that is deleted.
+	Name  *string    `json:"name"`
+	State NamedState `json:"state"`
+	// Rest is nil unless the View rests.
+	Rest *alerts.Rest `json:"rest"`
+}
+
+// NamedState says whether a webhook is told of a View: an alerts.State, or one of these.
+type NamedState string
+
+// The states of Views of which a webhook is not told.
+const (
+	// Off: the webhook is disabled, or did not choose ViewMatched.
+	Off NamedState = "off"
+	// Deleted: there is no such View anymore.
+	Deleted NamedState = "deleted"
+)
+
+// NamedStates lists all states.
+func NamedStates() (all []NamedState) {
+	for _, s := range alerts.States() {
+		all = append(all, NamedState(s))
+	}
+	return append(all, Off, Deleted)
+}
+
 // MarshalJSON encodes the webhook as in docs/api.md, "Webhooks".
 func (w Webhook) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		ID        ID         `json:"id"`
-		URL       string     `json:"url"`
-		URLDigest string     `json:"url_digest"`
-		Events    []Event    `json:"events"`
-		Views     []views.ID `json:"view_ids"`
-		Enabled   bool       `json:"enabled"`
-		CreatedAt *string    `json:"created_at"`
-		Secret    string     `json:"secret,omitempty"`
-	}{w.ID, w.URL, cmp.Or(w.URLDigest, Digest(w.URL)), w.Events, append([]views.ID{}, w.Views...),
+		ID        ID          `json:"id"`
+		URL       string      `json:"url"`
+		URLDigest string      `json:"url_digest"`
+		Events    []Event     `json:"events"`
+		Views     []views.ID  `json:"view_ids"`
+		Named     []NamedView `json:"views"`
+		Enabled   bool        `json:"enabled"`
+		CreatedAt *string     `json:"created_at"`
+		Secret    string      `json:"secret,omitempty"`
+	}{w.ID, w.URL, cmp.Or(w.URLDigest, Digest(w.URL)), w.Events, append([]views.ID{}, w.Views...), append([]NamedView{}, w.Named...),
 		w.Enabled, workspace.FormatTime(&w.CreatedAt), w.Secret})
 }
 

@@ -21,7 +21,7 @@ type Store interface {
 	// InsertWebhook adds a webhook with a sealed secret: fault.LimitReached if the
 	// workspace has most already; fault.ViewNotFound, and fault.BadRequest for a View that
 	// cannot be watched.
-	InsertWebhook(ctx context.Context, in workspace.ID, w Webhook, secret []byte, most int) error
+	InsertWebhook(ctx context.Context, in workspace.ID, w Webhook, secret []byte, most int) (Webhook, error)
 	// UpdateWebhook changes URL, events and, unless they are nil, Views, and enables the
 	// webhook. Errors as InsertWebhook.
 	UpdateWebhook(ctx context.Context, in workspace.ID, w Webhook) (Webhook, error)
@@ -109,7 +109,9 @@ func (w *Webhooks) Upsert(ctx context.Context, in workspace.ID, c Change) (Webho
 	if err != nil {
 		return Webhook{}, err
 	}
-	return hook, w.Store.InsertWebhook(ctx, in, hook, sealed, w.Limits.WithDefaults().Webhooks)
+	made, err := w.Store.InsertWebhook(ctx, in, hook, sealed, w.Limits.WithDefaults().Webhooks)
+	made.Secret = hook.Secret
+	return made, err
 }
 
 // Rotate gives a webhook a new secret and returns it. The one before signs too for

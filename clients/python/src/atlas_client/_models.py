@@ -19,6 +19,17 @@ class AlertEntry(BaseModel):
     seen: bool
 
 
+class AlertRest(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    since: AwareDatetime
+    reason: str = Field(
+        ...,
+        description="`too_many_matches`: more than 100,000 records match; narrow the View. `definition_refused`: the definition cannot be read or compared; change it.",
+    )
+
+
 class ApiKeyAction(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -693,6 +704,21 @@ class WebhookDelivery(BaseModel):
     created_at: AwareDatetime
 
 
+class WebhookView(BaseModel):
+    model_config = ConfigDict(
+        extra="allow",
+    )
+    view_id: str
+    name: str | None = Field(..., description="Null for a View that is deleted.")
+    state: str = Field(
+        ...,
+        description="`waiting`, `watching` and `resting` as those of an alert. `off`: the webhook is disabled, or did not choose `view.matched`. `deleted`: there is no such View anymore.",
+    )
+    rest: AlertRest | None = Field(
+        ..., description="Since when nothing is told, and why. Null unless `state` is `resting`."
+    )
+
+
 class WorkspaceAccount(BaseModel):
     model_config = ConfigDict(
         extra="allow",
@@ -974,8 +1000,13 @@ class Alert(BaseModel):
     view_name: str
     dataset: str
     state: str = Field(
-        ...,
-        description="`waiting`: what matches is being read. `resting`: more than 100,000 records match, or the definition is of a kind that cannot be watched; nothing is told.",
+        ..., description="`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why."
+    )
+    rest: AlertRest | None = Field(
+        ..., description="Since when nothing is told, and why. Null unless `state` is `resting`."
+    )
+    rest_seen: bool = Field(
+        ..., description="False from when the alert begins to rest until one looks: `see_view`."
     )
     new_count: int = Field(..., description="Records told since one looked.")
     latest: int = Field(..., description="The number of the View's latest entry; 0 when there is none.")
@@ -1544,6 +1575,9 @@ class Webhook(BaseModel):
     url_digest: str = Field(..., description="The SHA-256 of the whole URL, in hexadecimal.")
     events: list[str]
     view_ids: list[str] = Field(..., description="The Views that `view.matched` is about.")
+    views: list[WebhookView] = Field(
+        ..., description="What becomes of each of `view_ids`, in the same order."
+    )
     enabled: bool = Field(
         ..., description="False once the receiver answered 410, or failed for 24 hours. An upsert enables it."
     )
