@@ -557,7 +557,8 @@ func TestAlertsOverHTTP(t *testing.T) {
 	upsert(dynamic.ID, 200)
 	upsert(dynamic.ID, 200)
 	upsert(static.ID, 400)
-	upsert(scored.ID, 400)
+	upsert(scored.ID, 200)
+	ask("DELETE", "/alerts/"+scored.ID+"?", "", 200, nil)
 	for _, email := range []string{`"daily"`, `null`, `"instant"`} {
 		var made struct {
 			Alert struct{ Email json.RawMessage }

@@ -22,7 +22,7 @@ var _ alerts.Store = (*Store)(nil)
 func alertQuery(rest string) string {
 	return `
 	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, coalesce(a.mail, ''), a.created_at, a.seen_at,
-	       ` + restColumns + `, a.rests_seen >= w.rests,
+	       ` + restColumns + `, w.state <> 'resting' OR a.rests_seen >= w.rests,
 	       (SELECT coalesce(sum(e.records), 0) FROM view_alert_entries e
 	        WHERE e.workspace_id = $1 AND e.view_id = a.view_id AND e.number > a.seen)
 	FROM view_alerts a JOIN watched_views w USING (workspace_id, view_id)
