@@ -42,7 +42,8 @@ func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.U
 		if q.Dataset != d {
 			return nil, fault.New(fault.Internal, "a search of %s is not one of %s", q.Dataset, d)
 		}
-		if q.Held != first.Held || q.Held && (q.Base.Workspace == "" || q.Base.Workspace != first.Base.Workspace || q.Generation != first.Generation) {
+		if q.Held != first.Held || q.Held &&
+			(q.Base.Workspace == "" || q.Base.Workspace != first.Base.Workspace || q.Generation != first.Generation) {
 			return nil, fault.New(fault.Internal, "the searches are not all of global records or of those of one workspace")
 		}
 	}

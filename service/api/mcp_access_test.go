@@ -45,9 +45,9 @@ func TestAgentsAreKeptApart(t *testing.T) {
 	}
 
 	for scopes, want := range map[workspace.Scope]string{
-		workspace.DataRead: "changes_since count_and_facets credits describe_fields get_records match_records read_question " +
+		workspace.DataRead: "changes_since count_and_facets credits describe_fields get_records match_records pivot read_question " +
 			"search_many search_records",
-		workspace.WorkspaceRead:  "find_skills get_skill manage_view search_book search_view",
+		workspace.WorkspaceRead:  "find_skills get_skill manage_view read_boards search_book search_view",
 		workspace.WorkspaceWrite: "update_book",
 	} {
 		_, key := a.world.key(t, people.NewKey{Workspaces: []workspace.ID{a.in}, Scopes: []workspace.Scope{scopes}})
@@ -139,6 +139,7 @@ func TestAgentsMistakes(t *testing.T) {
 	} {
 		for tool, arguments := range map[string]string{
 			"manage_view": `"action":"get",`, "search_view": "", "count_and_facets": `"dataset":"accounts",`,
+			"pivot": `"dataset":"accounts","rows":{"field":"city"},`,
 		} {
 			me.refused(tool, fmt.Sprintf(`{%s"view_id":%q}`, arguments, id), "the id of a View")
 		}

@@ -66,7 +66,7 @@ func TestAgentsTools(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill",
-		"manage_view", "match_records", "read_question", "search_book", "search_many", "search_records", "search_view", "update_book",
+		"manage_view", "match_records", "pivot", "read_boards", "read_question", "search_book", "search_many", "search_records", "search_view", "update_book",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)
@@ -82,6 +82,18 @@ func TestAgentsTools(t *testing.T) {
 	if !strings.Contains(string(r.Data), `"label":"Firm 09"`) || !strings.Contains(string(r.Data), `"measure":84`) {
 		t.Errorf("no ranking: %s", r.Data)
 	}
+	r = me.ok("pivot", `{"dataset":"projects","rows":{"field":"stage","limit":3},"columns":{"field":"primary_use"},"measure":{"field":"residential_units","of":"median"}}`)
+	if !strings.Contains(string(r.Data), `"under_construction"`) || !strings.Contains(string(r.Data), `"cells":`) || r.Metadata.Credits != 0 {
+		t.Errorf("no pivot: %s", r.Data)
+	}
+	me.ok("pivot", `{"dataset":"accounts","of":"book","rows":{"field":"tags"},"columns":null}`)
+	me.refused("pivot", `{"dataset":"signals","of":"book","rows":{"field":"city"}}`, "of is data or book, which has no signals")
+	me.refused("pivot", `{"dataset":"projects"}`, "rows is required")
+	me.ok("read_boards", `{}`)
+	me.refused("read_boards", `{"board_id":"../members"}`, "the id of a board")
+	me.refused("read_boards", fmt.Sprintf(`{"board_id":%q}`, unknownID), "not_found")
+	me.refused("pivot", `{"dataset":"projects","rows":{"field":"cost"}}`, "cost")
+	me.refused("pivot", `{"dataset":"projects","rows":{"field":"city","limit":100},"columns":{"field":"stage","limit":100}}`, "1,000")
 	r = me.ok("search_records", `{"dataset":"accounts","join":true,"relations":{"has_project":{"stage":{"value":"under_construction"}}}}`)
 	var joined []struct{ Account, Project, Contact map[string]any }
 	fatal(t, json.Unmarshal(r.Data, &joined))
@@ -146,6 +158,7 @@ func TestAgentsTools(t *testing.T) {
 	me.ok("manage_view", fmt.Sprintf(`{"action":"get","view_id":%q}`, view))
 	me.ok("manage_view", `{"action":"list","query":"list"}`)
 	me.ok("count_and_facets", fmt.Sprintf(`{"dataset":"accounts","view_id":%q}`, view))
+	me.ok("pivot", fmt.Sprintf(`{"dataset":"accounts","view_id":%q,"rows":{"field":"city"},"filters":{"city":{"known":"true"}}}`, view))
 	if r := me.ok("search_view", fmt.Sprintf(`{"view_id":%q}`, view)); r.Metadata.Credits != 2 {
 		t.Errorf("the View has %d records", r.Metadata.Credits)
 	}

@@ -114,7 +114,10 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 	),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("view_ids", schema.Array(schema.UUID(), 0, webhooks.MaxViews).Described("The Views that `view.matched` is about.")),
-	schema.Required("views", schema.Array(namedViewSchema, 0, webhooks.MaxViews).Described("What becomes of each of `view_ids`, in the same order.")),
+	schema.Required(
+		"views",
+		schema.Array(namedViewSchema, 0, webhooks.MaxViews).Described("What becomes of each of `view_ids`, in the same order."),
+	),
 	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Optional(

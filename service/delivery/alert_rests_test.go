@@ -56,7 +56,8 @@ func TestRests(t *testing.T) {
 		watched, err := w.system.WatchedViews(t.Context())
 		fatal(t, err)
 		i := slices.IndexFunc(watched, func(each alerts.Watched) bool { return each.View.ID == v })
-		stored, err := w.system.StepWatched(t.Context(), watched[i], alerts.Step{State: state, Reason: reason, Known: alerts.Set{}, Whole: true}, w.now())
+		rests := alerts.Step{State: state, Reason: reason, Known: alerts.Set{}, Whole: true}
+		stored, err := w.system.StepWatched(t.Context(), watched[i], rests, w.now())
 		if err != nil || !stored {
 			t.Fatal(stored, err)
 		}
@@ -95,7 +96,8 @@ func TestRests(t *testing.T) {
 	step(towers, alerts.Resting, alerts.TooManyMatches)
 	got := letters(nil)
 	if len(got) != 2 || got[0].to != "ann@example.com" || got[1].to != "bob@example.com" ||
-		got[0].subject != `The alert on "To wers" rests` || !strings.Contains(got[0].text, "more than 100,000 of the accounts match. Narrow the View") ||
+		got[0].subject != `The alert on "To wers" rests` ||
+		!strings.Contains(got[0].text, "more than 100,000 of the accounts match. Narrow the View") ||
 		!strings.Contains(got[0].text, "https://atlas.example/at/views/"+towers.String()) ||
 		!strings.HasPrefix(got[0].unsubscribe, "https://atlas.example/at/unsubscribe?token=") {
 		t.Errorf("it rests: %+v", got)

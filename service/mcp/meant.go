@@ -11,7 +11,7 @@ import (
 // fillable are the arguments in whose items null stands for what is left out, as in the
 // rows of a list. In a filter, a View or the values of a book null is a mistake, or it
 // means something.
-var fillable = map[string]bool{"facets": true, "inputs": true}
+var fillable = map[string]bool{"facets": true, "inputs": true, "rows": true, "columns": true}
 
 // meant are arguments in the form that the schema asks for, where their meaning is certain:
 // models send objects and arrays as a text that has them, numbers as "10" or 10.0, and null

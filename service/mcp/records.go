@@ -32,7 +32,7 @@ func (s *Server) rowOf(operation string) object {
 // conditionsOf are the arguments that the API gets as they are.
 var conditionsOf = []string{
 	"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include",
-	"since", "cursor", "inputs", "candidates", "min_confidence", "time_zone",
+	"since", "cursor", "inputs", "candidates", "min_confidence", "time_zone", "rows", "columns", "measure",
 }
 
 // body is the body of a request with the arguments that the API reads.
@@ -388,17 +388,27 @@ func (c *call) each(ctx context.Context, in arguments, r request, most int, what
 	return done(head, json.RawMessage(a.body))
 }
 
-func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
-	path := "/data/" + in.Dataset + "/facets"
+// countedAt is where a dataset, the book or a View is counted.
+func countedAt(in arguments, how string) (path string, refused *sdk.CallToolResult) {
 	switch {
 	case in.ViewID != "" && !isID(in.ViewID):
-		return wrong(notView)
+		refused, _ = wrong(notView)
 	case in.ViewID != "":
-		path = "/workspace/views/" + in.ViewID + "/records/facets"
+		path = "/workspace/views/" + in.ViewID + "/records/" + how
 	case in.Of == "book" && slices.Contains(books, in.Dataset):
-		path = "/workspace/" + in.Dataset + "/facets"
+		path = "/workspace/" + in.Dataset + "/" + how
 	case in.Of == "book" || in.Of != "" && in.Of != "data" || !slices.Contains(datasets, in.Dataset):
-		return wrong("dataset is one of %v, and of is data or book, which has no signals", datasets)
+		refused, _ = wrong("dataset is one of %v, and of is data or book, which has no signals", datasets)
+	default:
+		path = "/data/" + in.Dataset + "/" + how
+	}
+	return path, refused
+}
+
+func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	path, refused := countedAt(in, "facets")
+	if refused != nil {
+		return refused, nil
 	}
 	a, refused, err := c.send(ctx, request{method: "POST", path: path, body: c.body()})
 	if refused != nil || err != nil {
@@ -412,6 +422,31 @@ func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolRe
 		return nil, err
 	}
 	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(a.body))
+}
+
+// pivot answers what a dataset, the book or a View has by one field or two.
+func pivot(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
+	path, refused := countedAt(in, "pivot")
+	if refused != nil {
+		return refused, nil
+	}
+	a, refused, err := c.send(ctx, request{method: "POST", path: path, body: c.body()})
+	if refused != nil || err != nil {
+		return refused, err
+	}
+	if len(a.body) > c.server.MaxBytes {
+		return failed(fmt.Sprintf("The answer has %d bytes, more than the %d of a result. Nothing was charged.\nWhat to do: ask for fewer rows or columns by their limit, or a longer interval.", len(a.body), c.server.MaxBytes)), nil
+	}
+	var got struct {
+		Data struct {
+			Count int
+			Cells int `json:"cell_count"`
+		}
+	}
+	if err := json.Unmarshal(a.body, &got); err != nil {
+		return nil, err
+	}
+	return done(fmt.Sprintf("%d %s match, in %d cells. Nothing charged.", got.Data.Count, in.Dataset, got.Data.Cells), json.RawMessage(a.body))
 }
 
 func readQuestion(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {

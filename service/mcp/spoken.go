@@ -14,6 +14,7 @@ var spoken = []struct {
 	{regexp.MustCompile(`POST /api/v1/data/[a-z]+/match\b`), "match_records"},
 	{regexp.MustCompile(`POST /api/v1/data/[a-z]+/search\b`), "search_records"},
 	{regexp.MustCompile(`POST /api/v1/(?:data|workspace)/[a-z]+/facets\b`), "count_and_facets"},
+	{regexp.MustCompile(`POST /api/v1/(?:data|workspace)/[a-z]+/pivot\b`), "pivot"},
 	{regexp.MustCompile(`POST /api/v1/workspace/[a-z]+/search\b`), "search_book"},
 	{regexp.MustCompile(`POST /api/v1/workspace/views/\{id\}/records/add/batch`), "manage_view"},
 }

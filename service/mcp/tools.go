@@ -25,7 +25,41 @@ type tool struct {
 	scope         string
 	hints         sdk.ToolAnnotations
 	input, output object
+	// as is the tool whose conditions this one takes. They are listed once, there, for callers
+	// who have the scope asScope. ownKeys means that the keys differ.
+	as, asScope string
+	ownKeys     bool
 	run           func(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error)
+}
+
+// listed is the schema of the arguments as agents read it, which has bytes for each condition
+// once. The whole one says what they mean.
+func (t tool) listed(caller Caller) object {
+	if t.as == "" || !caller.has(t.asScope) {
+		return t.input
+	}
+	all := maps.Clone(t.input)
+	properties := maps.Clone(t.input["properties"].(object))
+	for name := range conditionsBy("", "") {
+		if whole, is := properties[name].(object); is {
+			short := object{"type": whole["type"]}
+			if whole["enum"] != nil {
+				short["enum"] = whole["enum"]
+			}
+			as := "query to none are as those of " + t.as + "."
+			switch {
+			case t.ownKeys && name == "filters":
+				short["description"] = as + " " + whole["description"].(string)
+			case t.ownKeys && name == "relations":
+				short["description"] = whole["description"]
+			case name == "filters":
+				short["description"] = as
+			}
+			properties[name] = short
+		}
+	}
+	all["properties"] = properties
+	return all
 }
 
 // arguments are those of all tools. The conditions of a search are not read: the API
@@ -34,6 +68,7 @@ type arguments struct {
 	Dataset    string                       `json:"dataset"`
 	Of         string                       `json:"of"`
 	ViewID     string                       `json:"view_id"`
+	BoardID    string                       `json:"board_id"`
 	IDs        []string                     `json:"ids"`
 	Inputs     []any                        `json:"inputs"`
 	Candidates int                          `json:"candidates"`
@@ -325,6 +360,14 @@ func (s *Server) sorts(operations map[string]string, names []string) string {
 	return "Fields of " + strings.Join(all, "; ") + "."
 }
 
+// axis are the rows or columns of a pivot.
+func axis(description string) object {
+	return object{"type": "object", "description": description, "properties": object{
+		"field": object{"type": "string"}, "limit": integer(1, 1000, 10, "Values to list."),
+		"interval": oneOf("Of a date.", "month", "quarter", "year"),
+	}}
+}
+
 // named are operations by dataset.
 func named(of []string, format string) map[string]string {
 	all := map[string]string{}
@@ -379,7 +422,20 @@ func (s *Server) tools(caller Caller) []tool {
 					"exclude_own": object{"type": "boolean", "description": "false: the filter on the field itself counts too."},
 				}}, 12, "What to count by: enums, account_ids, dates, numbers, locations."),
 			}, conditionsOfTool("search_records")),
-			output: d.output(facets...), run: countAndFacets,
+			output: d.output(facets...), as: "search_records", asScope: dataRead, run: countAndFacets,
+		}, {
+			name: "pivot", title: "Count by two fields", scope: dataRead, hints: readOnly,
+			text: "Counts the records that match by one field or two, in rows and columns, with a sum, average, minimum, maximum or median of a number, of cells with at least 3 known values. Free. " +
+				`The median cost by use and year: {"dataset":"projects","rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}. At most 1,000 cells.`,
+			input: takes([]string{"dataset", "rows"}, inDataset(datasets...), object{
+				"of":      oneOf("data: all records. book: those that the workspace keeps.", "data", "book"),
+				"view_id": text("Those of a View instead; dataset is its dataset."),
+				"rows":    axis("Enums and dates."), "columns": axis("The second field."),
+				"measure": object{"type": "object", "properties": object{
+					"field": object{"type": "string"}, "of": oneOf("", "sum", "average", "min", "max", "median"),
+				}},
+			}, conditionsOfTool("search_records")),
+			output: d.output(each(datasets, "pivot_%s")...), as: "search_records", asScope: dataRead, run: pivot,
 		}, {
 			name: "read_question", title: "Read a question", scope: dataRead, hints: readOnly,
 			text: "Turns a question in the user's words into filters and relations for the searches, with the words that stay query, and counts the records that match. Free. It searches nothing: compare sentence with what the user asked.",
@@ -427,7 +483,7 @@ func (s *Server) tools(caller Caller) []tool {
 			name: "search_book", title: "Search the book", scope: workspaceRead, hints: readOnly,
 			text:   "Finds records that the workspace keeps, with its status, notes, tags and tier. 1 credit for each record returned.",
 			input:  takes([]string{"dataset"}, inDataset(books...), s.conditions(ofBook, books), page(s.sorts(ofBook, books))),
-			output: d.output(slices.Sorted(maps.Values(ofBook))...), run: searchBook,
+			output: d.output(slices.Sorted(maps.Values(ofBook))...), as: "search_records", asScope: dataRead, ownKeys: true, run: searchBook,
 		}, {
 			name: "search_view", title: "Search a View", scope: workspaceRead, hints: readOnly,
 			text: "Finds records of a View, a list or a stored search of the workspace, in rows as search_book has them. 1 credit for each record returned. manage_view lists the Views.",
@@ -435,7 +491,7 @@ func (s *Server) tools(caller Caller) []tool {
 				[]string{"view_id"}, object{"view_id": text("The id of the View.")}, conditionsOfTool("search_book"),
 				page("Fields are those of search_book."),
 			),
-			output: s.viewOutput(), run: searchView,
+			output: s.viewOutput(), as: "search_book", asScope: workspaceRead, run: searchView,
 		}, {
 			name: "update_book", title: "Update the book", scope: workspaceWrite,
 			hints: sdk.ToolAnnotations{DestructiveHint: new(true), IdempotentHint: true, OpenWorldHint: no},
@@ -463,6 +519,14 @@ func (s *Server) tools(caller Caller) []tool {
 			run: func(ctx context.Context, c *call, _ arguments) (*sdk.CallToolResult, error) {
 				return c.free(ctx, "Credits of the workspace.", request{method: "GET", path: "/data/usage"})
 			},
+		}, {
+			name: "read_boards", title: "Read boards", scope: workspaceRead, hints: readOnly,
+			text: "Lists the workspace's boards, or gets one. Free. A tile has the request of a chart, pivot, map or number, or the id of a View, and none of what it finds: count_and_facets, pivot and search_view take it.",
+			input: takes(nil, object{
+				"board_id": text("The id of a board; left out: all."),
+				"offset":   integer(0, 50, 0, "Boards to skip."),
+			}),
+			output: s.document.envelope(object{"type": "object"}, object{"type": "object"}), run: readBoards,
 		}, {
 			name: "find_skills", title: "Find Skills", scope: workspaceRead, hints: readOnly,
 			text: "Lists Skills, instructions that the workspace wrote for its tasks, without their content. Free.",

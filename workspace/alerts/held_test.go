@@ -129,7 +129,8 @@ func (w *heldWorld) newView(t *testing.T, in workspace.ID, d catalog.Dataset, de
 	if definition != "" {
 		kind, definition = "dynamic", `,"definition":`+definition
 	}
-	v, problems := input.Decode(fmt.Appendf(nil, `{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition))
+	body := fmt.Sprintf(`{"dataset":%q,"view_type":%q,"name":%q%s}`, d.Singular(), kind, uuid.NewString(), definition)
+	v, problems := input.Decode([]byte(body))
 	fatal(t, input.Issues(problems).Err())
 	change, err := views.ParseChange(v)
 	fatal(t, err)

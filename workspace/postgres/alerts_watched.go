@@ -162,7 +162,8 @@ func (s *System) TidyWatched(ctx context.Context, before time.Time) error {
 			WHERE alerted_at < clock_timestamp() - interval '1 minute' AND NOT `+isWatched)
 	}
 	if err == nil {
-		_, err = s.pool.Exec(ctx, `DELETE FROM view_alert_changes c WHERE NOT `+comparesHeld(`c.workspace_id`, `c.dataset`, `$1`), alerts.HeldKeys())
+		needed := comparesHeld(`c.workspace_id`, `c.dataset`, `$1`)
+		_, err = s.pool.Exec(ctx, `DELETE FROM view_alert_changes c WHERE NOT `+needed, alerts.HeldKeys())
 	}
 	return toFault(err)
 }

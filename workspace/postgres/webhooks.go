@@ -68,7 +68,9 @@ func (s *Store) Webhooks(ctx context.Context, in workspace.ID, limit, offset int
 }
 
 // InsertWebhook implements webhooks.Store.
-func (s *Store) InsertWebhook(ctx context.Context, in workspace.ID, w webhooks.Webhook, secret []byte, most int) (made webhooks.Webhook, err error) {
+func (s *Store) InsertWebhook(
+	ctx context.Context, in workspace.ID, w webhooks.Webhook, secret []byte, most int,
+) (made webhooks.Webhook, err error) {
 	limit := rowLimit{name: "webhooks", items: "webhooks", advice: "delete one first", max: most, rows: `webhooks WHERE workspace_id = $1`}
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		if err := lockAndCheckLimit(ctx, tx, in, limit); err != nil {
