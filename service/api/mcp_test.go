@@ -66,7 +66,8 @@ func TestAgentsTools(t *testing.T) {
 	slices.Sort(names)
 	want := []string{
 		"changes_since", "count_and_facets", "credits", "describe_fields", "find_skills", "get_records", "get_skill",
-		"manage_view", "match_records", "pivot", "read_boards", "read_question", "search_book", "search_many", "search_records", "search_view", "update_book",
+		"manage_view", "match_records", "pivot",
+		"read_boards", "read_question", "search_book", "search_many", "search_records", "search_view", "update_book",
 	}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Fatalf("(-want +got):\n%s", diff)

@@ -130,7 +130,10 @@ func (s *Server) forScopes(caller Caller) *sdk.Server {
 		}
 		names = append(names, t.name)
 		server.AddTool(
-			&sdk.Tool{Name: t.name, Title: t.title, Description: t.text, InputSchema: t.listed(caller), OutputSchema: t.output, Annotations: &t.hints},
+			&sdk.Tool{
+				Name: t.name, Title: t.title, Description: t.text, Annotations: &t.hints,
+				InputSchema: t.listed(caller), OutputSchema: t.output,
+			},
 			func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 				return s.call(ctx, t, r)
 			},

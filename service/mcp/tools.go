@@ -29,7 +29,7 @@ type tool struct {
 	// who have the scope asScope. ownKeys means that the keys differ.
 	as, asScope string
 	ownKeys     bool
-	run           func(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error)
+	run         func(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error)
 }
 
 // listed is the schema of the arguments as agents read it, which has bytes for each condition
