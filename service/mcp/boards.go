@@ -2,7 +2,8 @@ package mcp
 
 import (
 	"context"
-	"fmt"
+	"net/url"
+	"strconv"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
@@ -13,7 +14,8 @@ const maxBoards = 50
 func readBoards(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	if _, one := c.given["board_id"]; !one {
 		return c.shrunk(ctx, maxBoards, "Boards of the workspace. Nothing charged.", func(limit int) request {
-			return request{method: "GET", path: fmt.Sprintf("/workspace/boards?limit=%d&offset=%d", limit, in.Offset)}
+			params := url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(in.Offset)}}
+			return request{method: "GET", path: "/workspace/boards", params: params}
 		})
 	}
 	if !isID(in.BoardID) {
