@@ -97,6 +97,7 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 			People:      s.People,
 			Book:        s.Book,
 			Views:       s.Views,
+			Boards:      s.Boards,
 			Records:     s.Records,
 			Queue:       s.Queue,
 			TokenIssuer: issuer,

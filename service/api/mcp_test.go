@@ -94,7 +94,7 @@ func TestAgentsTools(t *testing.T) {
 	me.refused("read_boards", `{"board_id":"../members"}`, "the id of a board")
 	me.refused("read_boards", fmt.Sprintf(`{"board_id":%q}`, unknownID), "not_found")
 	me.refused("pivot", `{"dataset":"projects","rows":{"field":"cost"}}`, "cost")
-	me.refused("pivot", `{"dataset":"projects","rows":{"field":"city","limit":100},"columns":{"field":"stage","limit":100}}`, "1,000")
+	me.refused("pivot", `{"dataset":"projects","rows":{"field":"city","limit":100},"columns":{"field":"state","limit":100}}`, "1000")
 	r = me.ok("search_records", `{"dataset":"accounts","join":true,"relations":{"has_project":{"stage":{"value":"under_construction"}}}}`)
 	var joined []struct{ Account, Project, Contact map[string]any }
 	fatal(t, json.Unmarshal(r.Data, &joined))

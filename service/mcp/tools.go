@@ -363,7 +363,7 @@ func (s *Server) sorts(operations map[string]string, names []string) string {
 // axis are the rows or columns of a pivot.
 func axis(description string) object {
 	return object{"type": "object", "description": description, "properties": object{
-		"field": object{"type": "string"}, "limit": integer(1, 1000, 10, "Values to list."),
+		"field": object{"type": "string"}, "limit": integer(1, 100, 10, "Values to list."),
 		"interval": oneOf("Of a date.", "month", "quarter", "year"),
 	}}
 }
