@@ -99,7 +99,7 @@ func TestOperatorCommands(t *testing.T) {
 	}
 	o.json(
 		&key, "key", "create", "--workspace", one.ID.String(), "--workspace", two.ID.String(), "--name", "k", "--scope",
-		"data:read", "--expires-in", "720h",
+		"data:read", "--expires", "720h",
 	)
 	if id, _, err := workspace.ParseKey(key.Key); err != nil || id != key.ID || len(key.Workspaces) != 2 || key.Workspaces[0] != one.ID ||
 		len(key.Scopes) != 1 || key.State != "active" || key.ExpiresAt.Sub(key.CreatedAt) != 720*time.Hour {
@@ -256,7 +256,7 @@ func TestOperatorMistakes(t *testing.T) {
 			"1000000000001",
 		}},
 		{1, "expires_at must be in the future", []string{
-			"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires-in=-1h",
+			"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires=-1h",
 		}},
 		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "0s"}},
 		{2, "or never", []string{"key", "create", "--workspace", unknown, "--name", "k", "--scope", "all", "--expires", "40000d"}},

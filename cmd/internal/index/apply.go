@@ -24,7 +24,7 @@ type deltaConfig struct {
 	waitConfig
 	retryConfig
 
-	DeadLetters   string `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
+	DeadLetters   string `name:"dead-letters" type:"path" placeholder:"FILE" help:"Write each line and record that is left out to this NDJSON file, with the reason; default: a file in the work folder."`
 	WorkDir       string `name:"work-dir" env:"ATLAS_DELTA_DIR" type:"path" placeholder:"DIR" help:"Folder that keeps a delta while it is applied, so that an interrupted one can go on; default: one in the user's cache for each installation."`
 	Abandon       bool   `help:"Give up a delta that was begun and not finished. What is derived from its changes may be wrong until the next load."`
 	MetricsListen string `name:"metrics-listen" env:"ATLAS_LOAD_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Serve Prometheus metrics of the work at /metrics there; default: nowhere."`

@@ -23,7 +23,7 @@ type Load struct {
 	Dir               string  `arg:"" type:"existingdir" help:"Folder with accounts, contacts, projects and signals as .ndjson, .ndjson.gz or .ndjson.zst."`
 	AllowMissing      bool    `help:"Load a dataset that has no file as an empty one."`
 	Strict            bool    `help:"End with status 3 when lines or documents were left out; the rest is loaded and served all the same."`
-	DeadLetters       string  `name:"dead-letters" aliases:"rejects" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
+	DeadLetters       string  `name:"dead-letters" type:"path" placeholder:"FILE" help:"Write each line and document that is left out to this NDJSON file, with the reason; default: dead-letters.ndjson in the work folder."`
 	WorkDir           string  `name:"work-dir" env:"ATLAS_WORK_DIR" type:"path" placeholder:"DIR" help:"Folder for what is sorted and for checkpoints, about twice the size of the unpacked input; a load that was not finished there is resumed. Default: one in --temp-dir for each folder and index prefix."`
 	TempDir           string  `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
 	Restart           bool    `help:"Drop a load that was not finished, and begin anew."`

@@ -30,7 +30,7 @@ type keyCreateCmd struct {
 	Workspace  []workspace.ID    `required:"" placeholder:"ID" help:"Workspace the key may act in; may be repeated, the first is its default."`
 	Name       string            `required:"" help:"Name, 1 to 120 characters."`
 	Scope      []workspace.Scope `required:"" enum:"data:read,workspace:read,workspace:write,workspace:admin,all" help:"What it may do: data:read, workspace:read, workspace:write; with workspace:write, workspace:admin lets it act as an admin; or all. May be repeated."`
-	Expires    expiry            `aliases:"expires-in" default:"90d" placeholder:"90d" help:"Life of the key, such as 90d or 720h, or never (default: 90d)."`
+	Expires    expiry            `default:"90d" placeholder:"90d" help:"Life of the key, such as 90d or 720h, or never (default: 90d)."`
 	Restricted bool              `help:"Create it restricted: refused until atlas key restrict --off."`
 
 	Network []network `placeholder:"CIDR" help:"Network or address that the key may be used from, such as 203.0.113.0/24; may be repeated (default: any)."`
