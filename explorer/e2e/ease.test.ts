@@ -83,6 +83,22 @@ test('counts that do not come are said to be missing, and come by themselves', a
   await expect(heading).toHaveText(/^\d+ projects/, { timeout: 15_000 })
 })
 
+test('numbers of the search before are pale while the new ones are awaited', async ({ page }) => {
+  await enter(page)
+  let goOn = () => {}
+  const awaited = new Promise<void>((resolve) => (goOn = resolve))
+  await page.route('**/data/projects/facets*', async (route) => {
+    await awaited
+    await route.continue()
+  })
+  const [bar, count] = [page.locator('.overview .track').first(), page.locator('.rail .count').first()]
+  await page.getByRole('region', { name: 'Stage' }).getByRole('checkbox', { name: 'Permitted' }).check()
+  for (const old of [bar, count]) await expect(old).toHaveCSS('opacity', '0.35')
+  goOn()
+  await counted(page)
+  for (const now of [bar, count]) await expect(now).toHaveCSS('opacity', '1')
+})
+
 test('one goes to the results with two keys', async ({ page }) => {
   await enter(page, flagship)
   await page.keyboard.press('Tab')

@@ -98,3 +98,21 @@ test('an address that is opened signed out is there after signing in', async ({ 
   await expect(page).toHaveURL('/projects?stage=permitted')
   await remove(list)
 })
+
+test('the first screen has at most 130 kB of JavaScript', async ({ page }) => {
+  await enter(page)
+  const html = await (await page.request.get('/')).text()
+  const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map((m) => m[1] ?? '')
+  const sizes = await page.evaluate(
+    (wanted) =>
+      wanted.map((s) => {
+        const [entry] = performance.getEntriesByName(new URL(s, location.href).href) as PerformanceResourceTiming[]
+        return entry?.encodedBodySize ?? 0
+      }),
+    scripts,
+  )
+  expect(Math.min(...sizes)).toBeGreaterThan(0)
+  expect(sizes.reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(130_000)
+  // And not much less, or what is counted is not all of it.
+  expect(sizes.reduce((sum, n) => sum + n, 0)).toBeGreaterThan(80_000)
+})

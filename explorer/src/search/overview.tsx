@@ -13,6 +13,7 @@ import { isFirstVisit } from './first-visit'
 import { railOf } from '../source'
 import { daysOf } from './relative'
 import { bodyOf, format, isEmpty, parse, withCondition } from './state'
+import { useSlow } from '../ui/use-slow'
 
 const Welcome = lazy(() => import('./welcome'))
 const OverviewMap = lazy(() => import('../map/overview-map'))
@@ -30,11 +31,13 @@ export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
   const [first] = useState(isFirstVisit)
+  // Numbers of the search before are pale.
+  const slow = useSlow(counting)
   const tops = railOf(state)
     .filter((f) => f.kind === 'values')
     .slice(0, 2)
   return (
-    <div className="overview">
+    <div className={slow ? 'overview stale' : 'overview'}>
       {first && !state.source && (
         <Suspense>
           <Welcome />
