@@ -65,6 +65,10 @@ var errNowhere = fault.New(fault.NotFound, "this link was used, has expired, or 
 // Make makes a link for a contact of the served generation. Errors: fault.NotFound,
 // fault.BadRequest if no letter can be sent.
 func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure.Link, error) {
+	return l.make(ctx, uuid.New(), contact, by)
+}
+
+func (l *Links) make(ctx context.Context, id, contact uuid.UUID, by string) (erasure.Link, error) {
 	v, there, err := l.values(ctx, contact)
 	if err != nil {
 		return erasure.Link{}, err
@@ -87,7 +91,7 @@ func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure
 		return erasure.Link{}, err
 	}
 	now := workspace.StoredTime(l.Now())
-	link := erasure.Link{ID: uuid.New(), Contact: contact, Address: address, By: by, Created: now, Expires: now.Add(TTL)}
+	link := erasure.Link{ID: id, Contact: contact, Address: address, By: by, Created: now, Expires: now.Add(TTL)}
 	return link, l.Store.AddErasureLink(ctx, link)
 }
 

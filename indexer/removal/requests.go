@@ -27,6 +27,10 @@ const (
 	lettersApart = 24 * time.Hour
 	// mostLetters is how many contacts of one address get a link because of one request.
 	mostLetters = 5
+	// longest is how many bytes an address has at most, with what nobody sees of it.
+	longest = 600
+	// lineBits are those of the IPv6 networks that count as one: who has a line can have a /48.
+	lineBits = 48
 )
 
 const (
@@ -60,7 +64,7 @@ type Requests struct {
 func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix) error {
 	v := erasure.Values{Email: address}
 	normal := v.Normal(erasure.Email)
-	if !workspace.ValidEmail(normal) {
+	if len(address) > longest || !workspace.ValidEmail(normal) {
 		return fault.Validation(fault.Issue{
 			Code: fault.Custom, Path: []string{"email"}, Message: "is no e-mail address, such as ada@bow-valley.example",
 		})
@@ -71,6 +75,9 @@ func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix
 	}
 	request := erasure.Request{ID: uuid.New(), Digest: of.Digest, Created: workspace.StoredTime(r.Links.Now())}
 	if network.IsValid() {
+		if network.Addr().Is6() && network.Bits() > lineBits {
+			network = netip.PrefixFrom(network.Addr(), lineBits).Masked()
+		}
 		mac := hmac.New(sha256.New, r.Secrets[0])
 		mac.Write([]byte(networkPurpose + "\x00" + network.String()))
 		request.Network = mac.Sum(nil)
@@ -81,8 +88,8 @@ func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix
 	return r.Store.AddErasureRequest(ctx, request, askedOfNetwork, askedOfAll)
 }
 
-// Answer looks up the address of a request, and queues the letters. Done again it queues them
-// again: links of before end.
+// Answer looks up the address of a request, and queues the letters. Done again it queues those
+// that are missing.
 func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	request, err := r.Store.ErasureRequest(ctx, id)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -112,7 +119,7 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	contacts := found[catalog.Contacts]
 	slices.SortFunc(contacts, func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
 	for made := 0; len(contacts) > 0 && made < mostLetters; contacts = contacts[1:] {
-		switch _, err := r.Links.Make(ctx, contacts[0], byForm); fault.CodeOf(err) {
+		switch err := r.make(ctx, request.ID, contacts[0]); fault.CodeOf(err) {
 		case "":
 			made++
 		case fault.NotFound, fault.BadRequest: // gone, or has another address by now
@@ -121,4 +128,14 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 		}
 	}
 	return nil
+}
+
+// make makes the link of a request for a contact, unless it is there.
+func (r *Requests) make(ctx context.Context, request, contact uuid.UUID) error {
+	id := uuid.NewSHA1(request, contact[:])
+	_, err := r.Links.Store.ErasureLink(ctx, id)
+	if fault.CodeOf(err) == fault.NotFound {
+		_, err = r.Links.make(ctx, id, contact, byForm)
+	}
+	return err
 }

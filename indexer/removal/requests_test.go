@@ -86,6 +86,15 @@ func (w *asked) read(t *testing.T, sql string, take func([]byte)) {
 	fatal(t, rows.Err())
 }
 
+func (w *asked) admins(t *testing.T, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), w.admin)
+	fatal(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	_, err = conn.Exec(t.Context(), sql)
+	fatal(t, err)
+}
+
 func (w *asked) ask(t *testing.T, address string) {
 	t.Helper()
 	fatal(t, w.requests.Ask(t.Context(), address, w.network))
@@ -137,6 +146,50 @@ func TestLetterIsAskedFor(t *testing.T) {
 	}
 }
 
+// A look-up that is done again, as after a server was killed, sends no second letter.
+func TestLookUpIsRepeated(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	w.ask(t, "office@firm.example")
+	for range 2 {
+		w.read(t, `SELECT to_jsonb(id) FROM erasure_requests`, func(text []byte) {
+			var id uuid.UUID
+			fatal(t, json.Unmarshal(text, &id))
+			fatal(t, w.requests.Answer(t.Context(), id))
+		})
+		if made := w.made(t); len(made) != 2 {
+			t.Errorf("letters: %v", made)
+		}
+		for id := range w.made(t) {
+			if _, _, _, err := w.Letter(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// An address whose look-up was late gets no other letter within a day of the first.
+func TestLateLetters(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	w.ahead.Store(int64(-20 * time.Hour))
+	w.ask(t, "ada@quillfeather.example")
+	w.ahead.Store(int64(-2 * time.Hour))
+	if got := w.answer(t); len(got) != 1 {
+		t.Fatalf("letters to %v", got)
+	}
+	w.admins(t, `UPDATE erasure_requests SET created_at = created_at - interval '6 hours'`)
+	fatal(t, w.system.ForgetErasureLinks(t.Context()))
+	w.ahead.Store(0)
+	w.ask(t, "ada@quillfeather.example")
+	if got := w.answer(t); len(got) != 0 {
+		t.Errorf("after two hours letters to %v", got)
+	}
+	w.admins(t, `UPDATE erasure_requests SET created_at = created_at - interval '25 hours', sent_at = sent_at - interval '25 hours'`)
+	fatal(t, w.system.ForgetErasureLinks(t.Context()))
+	w.read(t, `SELECT to_jsonb(r) FROM erasure_requests r`, func(row []byte) { t.Errorf("stays: %s", row) })
+}
+
 // Each contact of an address has a link of its own, as many as one request may have.
 func TestLettersOfOneAddress(t *testing.T) {
 	t.Parallel()
@@ -161,7 +214,10 @@ func TestLettersOfOneAddress(t *testing.T) {
 func TestAskingIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
-	for _, bad := range []string{"", "ada", "@", "a@b\r\nBcc: c@d.example", strings.Repeat("a", 400) + "@firm.example", "a@b@c.example"} {
+	for _, bad := range []string{
+		"", "ada", "@", "a@b\r\nBcc: c@d.example", strings.Repeat("a", 400) + "@firm.example", "a@b@c.example",
+		strings.Repeat("\u200b", 1_360) + "a@b.example", strings.Repeat("\u2028", 500) + "a@b.example", // what nobody sees
+	} {
 		if err := w.requests.Ask(t.Context(), bad, w.network); fault.CodeOf(err) != fault.InvalidInput {
 			t.Errorf("%q: %v", bad, err)
 		}
@@ -184,8 +240,14 @@ func TestAskingIsBounded(t *testing.T) {
 	if taken.Load() != 10 || refused.Load() != 20 {
 		t.Errorf("%d were taken, %d refused", taken.Load(), refused.Load())
 	}
-	fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.MustParsePrefix("2001:db8::/64")))
-	for range 489 { // whose network is not known counts among all
+	// Who has an IPv6 line has very many networks of 64 bits: they are one.
+	for n := range byte(20) {
+		of := netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 0, 1, n, n}), 64)
+		if err := w.requests.Ask(t.Context(), "nobody@firm.example", of); n < 10 && err != nil || n >= 10 && fault.CodeOf(err) != fault.TooManyRequests {
+			t.Errorf("%s: %v", of, err)
+		}
+	}
+	for range 480 { // whose network is not known counts among all
 		fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.Prefix{}))
 	}
 	another := netip.MustParsePrefix("198.51.100.1/32")

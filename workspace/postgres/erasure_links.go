@@ -95,11 +95,14 @@ func (s *System) EndErasures(ctx context.Context, links []uuid.UUID) error {
 	return toFault(err)
 }
 
-// ForgetErasureLinks deletes links that expired and were not used, and what was asked for a day ago.
+// ForgetErasureLinks deletes links that expired and were not used, and what was asked for, and
+// mailed, a day ago.
 func (s *System) ForgetErasureLinks(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM erasure_links WHERE expires_at < clock_timestamp() AND used_at IS NULL`)
 	if err == nil {
-		_, err = s.pool.Exec(ctx, `DELETE FROM erasure_requests WHERE created_at < clock_timestamp() - interval '1 day'`)
+		_, err = s.pool.Exec(ctx, `
+			DELETE FROM erasure_requests
+			WHERE created_at < clock_timestamp() - interval '1 day' AND (sent_at IS NULL OR sent_at < clock_timestamp() - interval '1 day')`)
 	}
 	return toFault(err)
 }
