@@ -18,6 +18,7 @@ import (
 	"atlas/internal/durable"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
+	"atlas/search/document"
 )
 
 // cleanFolders removes suppressed records from the dead letters in the files of Folders and of
@@ -152,7 +153,9 @@ func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err 
 	case removed == 0: // a line with very many values, none of which is suppressed
 		return line, false, nil
 	}
-	left := journal.NewDeadLetter(letter.Dataset, letter.File, letter.Line, letter.Problems, rest)
+	// What is wrong with a field shows its value, and nobody knows of whom it is.
+	problems := slices.DeleteFunc(letter.Problems, func(p document.Problem) bool { return p.Field != "" })
+	left := journal.NewDeadLetter(letter.Dataset, letter.File, letter.Line, problems, rest)
 	kept, err = json.Marshal(left)
 	return ended(kept), true, err
 }

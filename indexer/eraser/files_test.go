@@ -23,9 +23,14 @@ func TestLettersOfOthersStay(t *testing.T) {
 	const bob = `{"id":"20000002-0000-4000-8000-000000000002","name":"Bob","email":"bob@firm.example"}`
 	ada := `{"id":"` + contact(1) + `","name":"` + adaName + `","email":"` + adaEmail + `"}`
 	again := strings.Replace(ada, contact(1), contact(7), 1)
+	// What is wrong with a field shows its value.
 	problems := []document.Problem{{Reason: "is not a JSON object"}}
 	letter := func(d catalog.Dataset, line int64, text string) string {
 		t.Helper()
+		problems := problems
+		if strings.Contains(text, adaName) { // what is wrong with a field shows its value
+			problems = append([]document.Problem{{Field: "id", Reason: `"` + adaEmail + `" is not a UUID`}}, problems...)
+		}
 		content, err := json.Marshal(journal.NewDeadLetter(d, "contacts.ndjson", line, problems, []byte(text)))
 		fatal(t, err)
 		return string(content) + "\n"
