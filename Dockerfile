@@ -15,7 +15,7 @@ COPY . .
 
 # As the program is built below, so that what both have in common is compiled once.
 FROM source AS document
-RUN ATLAS_EXPLORER=built scripts/build -o /openapi ./service/api/openapi/print && /openapi >/openapi.json
+RUN ATLAS_EXPLORER=built scripts/build -o /openapi ./service/openapi/print && /openapi >/openapi.json
 
 # The Explorer, the web page that the binary serves.
 FROM node:22-bookworm-slim AS explorer

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // openAPI is what the tests read of the OpenAPI document.
@@ -30,8 +31,8 @@ type schema struct {
 var document = func() func(*testing.T) openAPI {
 	read := sync.OnceValues(func() (d openAPI, err error) {
 		w := httptest.NewRecorder()
-		s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
-		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+		s := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
+		s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, endpoint.Version+"/openapi.json", nil))
 		return d, json.NewDecoder(w.Body).Decode(&d)
 	})
 	return func(t *testing.T) openAPI {

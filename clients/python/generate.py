@@ -1,6 +1,6 @@
 """Writes src/atlas_client/_models.py and _requests.py from the OpenAPI document.
 
-    go run ./service/api/openapi/print >clients/openapi.json
+    go run ./service/openapi/print >clients/openapi.json
     python clients/python/generate.py clients/openapi.json [FOLDER]
 
 It needs datamodel-code-generator. Models of answers are open: values and members that this

@@ -23,8 +23,8 @@ import (
 	"atlas/indexer/permits"
 	"atlas/internal/devstack"
 	"atlas/internal/durable"
-	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/mcp"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -201,7 +201,7 @@ func (c *devCmd) serveConfig(stack *devstack.Stack, urls postgres.URLs, secrets 
 		RedisPrefix: devRedisPrefix, CursorKeys: []string{secrets.CursorKey}, JWTSecret: secrets.JWTSecret,
 		SearchTimeout: 10 * time.Second, RedisTimeout: c.RedisTimeout,
 		Operation: server.Operation{
-			MaxRequests: api.DefaultMaxRequests,
+			MaxRequests: endpoint.DefaultMaxRequests,
 			MCP:         true,
 			MCPMaxBytes: mcp.DefaultMaxBytes,
 			MaxCalls:    server.DefaultMaxCalls,

@@ -10,9 +10,9 @@ import (
 
 	"atlas/cmd/internal/cli"
 	"atlas/cmd/internal/server"
-	"atlas/service/api"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 )
@@ -30,7 +30,7 @@ func (c *linkCmd) Run(ctx context.Context, s *cli.Streams) error {
 	}
 	link, err := signInLink(ctx, server.Config{RedisURL: f.RedisURL, RedisPrefix: devRedisPrefix}, f.user(c.Email))
 	if err == nil {
-		fmt.Fprintln(s.Out, strings.TrimSuffix(f.BaseURL, api.Version)+link)
+		fmt.Fprintln(s.Out, strings.TrimSuffix(f.BaseURL, endpoint.Version)+link)
 	}
 	return err
 }

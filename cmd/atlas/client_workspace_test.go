@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/client"
-	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -587,7 +587,7 @@ func clientOfProvisioning(t *testing.T, s *service, user *client.Client) {
 	if !strings.HasPrefix(token.Secret, token.Start) || token.State != client.TokenActive {
 		t.Errorf("%+v", token)
 	}
-	r := must(http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.base, api.Version)+"/scim/v2/Groups",
+	r := must(http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(s.base, endpoint.Version)+"/scim/v2/Groups",
 		strings.NewReader(`{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"displayName":"Sales"}`)))(t)
 	r.Header.Set("Authorization", "Bearer "+token.Secret)
 	r.Header.Set("Content-Type", "application/scim+json")

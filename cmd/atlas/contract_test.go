@@ -7,15 +7,16 @@ import (
 	"sync"
 
 	"atlas/service/api"
-	"atlas/service/api/openapi/conformance"
+	"atlas/service/endpoint"
+	"atlas/service/openapi/conformance"
 )
 
 // contract is the OpenAPI document. Every exchange of the tests here is checked against
 // it.
 var contract = sync.OnceValue(func() *conformance.Document {
 	w := httptest.NewRecorder()
-	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
-	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	s := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, endpoint.Version+"/openapi.json", nil))
 	d, err := conformance.Read(w.Body.Bytes())
 	if err != nil {
 		panic(err)

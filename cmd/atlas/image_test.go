@@ -202,7 +202,7 @@ func TestImageHasItsSources(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := []string{"go.mod", "go.sum", "client/go.mod", "scripts/build", "scripts/explorer", "explorer/package-lock.json"}
-	files = append(files, sources(t, "atlas/cmd/atlas", "atlas/service/api/openapi/print")...)
+	files = append(files, sources(t, "atlas/cmd/atlas", "atlas/service/openapi/print")...)
 	for _, f := range files {
 		if strings.HasPrefix(f, "explorer/dist/app/") {
 			continue // another stage makes them

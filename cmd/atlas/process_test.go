@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"atlas/cmd/internal/server"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // process is an `atlas serve` process.
@@ -44,7 +44,7 @@ func startProcess(t *testing.T, s *service, env ...string) *process {
 			var line struct{ Msg, Address, API, Docs, Explorer string }
 			if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "serving" {
 				if at := "http://" + line.Address; s.config.PublicURL == "" &&
-					(line.API != at+api.Version || line.Docs != at+api.DocsPath || line.Explorer != at+"/") {
+					(line.API != at+endpoint.Version || line.Docs != at+endpoint.DocsPath || line.Explorer != at+"/") {
 					t.Errorf("the line says not where things are: %s", lines.Text())
 				}
 				address <- line.Address

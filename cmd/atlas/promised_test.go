@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // promisedFile has what a release promises of the OpenAPI document and the command line,
@@ -49,8 +50,8 @@ func TestPromisesAreKept(t *testing.T) {
 func promised(t *testing.T) []string {
 	t.Helper()
 	answered := httptest.NewRecorder()
-	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
-	s.Handler().ServeHTTP(answered, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	s := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
+	s.Handler().ServeHTTP(answered, httptest.NewRequest(http.MethodGet, endpoint.Version+"/openapi.json", nil))
 	var document map[string]any
 	if err := json.Unmarshal(answered.Body.Bytes(), &document); err != nil {
 		t.Fatal(err)

@@ -23,8 +23,8 @@ import (
 	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/catalog"
-	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/mcp"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -93,7 +93,7 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
 		Operation: server.Operation{
-			MaxRequests: api.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes,
+			MaxRequests: endpoint.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes,
 			MaxCalls: server.DefaultMaxCalls, Drain: 20 * time.Second, MetricsListen: "127.0.0.1:0",
 		},
 	}

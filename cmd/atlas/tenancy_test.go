@@ -14,6 +14,7 @@ import (
 	"atlas/client"
 	"atlas/search/catalog"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/book"
 	"atlas/workspace/people"
@@ -34,7 +35,7 @@ func TestBooksAreApart(t *testing.T) {
 		ids[d] = s.search(d, `{"limit":1}`).ids(t)[0]
 	}
 	for _, route := range (&api.Server{}).Routes() {
-		if route.Caller == api.Newcomers {
+		if route.Caller == endpoint.Newcomers {
 			continue // has no workspace
 		}
 		path := strings.NewReplacer(":dataset", "accounts", ":key", "name", ":id", ids[catalog.Accounts], ":userId", uuid.NewString(),

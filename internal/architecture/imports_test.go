@@ -177,14 +177,19 @@ var allowed = map[string][]string{
 		"indexer/source/permit", "indexer/source/read", "search/match", "search/catalog", "internal/durable",
 		"internal/fault",
 	},
-	"internal/schema":     {},
-	"internal/rule":       {"internal/fault", "internal/input", "internal/schema"},
-	"service/api/openapi": {"internal/schema"},
-	"service/manual":      {"service/api/openapi", "internal/asset", "internal/input", "internal/schema"},
+	"internal/schema": {},
+	"internal/rule":   {"internal/fault", "internal/input", "internal/schema"},
+	"service/openapi": {"internal/schema"},
+	"service/manual":  {"service/openapi", "internal/asset", "internal/input", "internal/schema"},
+	"service/endpoint": {
+		"internal/asset", "internal/fault", "internal/input", "internal/rule", "internal/schema", "internal/telemetry",
+		"search/catalog", "search/highlight", "search/query", "service/auth", "service/credits", "service/openapi",
+		"service/ratelimit", "workspace", "workspace/book", "workspace/identity", "workspace/views",
+	},
 	"service/api": {
-		"service/manual", "service/api/openapi", "internal/asset", "service/auth", "service/credits",
+		"service/endpoint", "service/manual", "service/openapi", "internal/asset", "service/auth", "service/credits",
 		"internal/fault", "internal/input", "service/mcp", "service/oidc", "service/ratelimit", "internal/release",
-		"internal/rule", "internal/schema", "internal/shares", "service/session", "internal/telemetry", "internal/tiles", "search",
+		"internal/rule", "internal/schema", "internal/shares", "service/session", "internal/tiles", "search",
 		"search/changes", "search/highlight", "search/match", "search/catalog", "search/query", "search/reading", "workspace",
 		"workspace/audit", "workspace/auditlog", "workspace/undo", "workspace/people", "workspace/boards", "workspace/book", "workspace/views",
 		"workspace/identity", "workspace/skills", "workspace/scim",
@@ -195,7 +200,7 @@ var allowed = map[string][]string{
 // unrestricted are the importers without limits: the binary, and packages only for tests or
 // developers.
 var unrestricted = []string{
-	"cmd/", "scripts/", "service/api/openapi/conformance", "service/api/openapi/print", "internal/devstack/backends",
+	"cmd/", "scripts/", "service/openapi/conformance", "service/openapi/print", "internal/devstack/backends",
 	"internal/experiment/balancer", "internal/experiment/figures",
 	"internal/elastic/elastictest", "internal/mail/mailtest", "workspace/postgres/pgtest",
 	"workspace/projection/simulation", "search/searchtest", "search/match/labelled",
@@ -203,7 +208,7 @@ var unrestricted = []string{
 
 // testsOnly are packages that no serving code may import.
 var testsOnly = []string{
-	"service/api/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest",
+	"service/openapi/conformance", "internal/devstack/backends", "internal/elastic/elastictest",
 	"internal/mail/mailtest", "workspace/postgres/pgtest", "workspace/projection/simulation", "search/searchtest",
 	"search/match/labelled",
 }

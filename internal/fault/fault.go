@@ -1,7 +1,7 @@
 // Package fault has the one error type that crosses package borders: a code that a
 // client can branch on, a sentence that a client can act on, and the cause, which
 // only the log shows. Stores and backend clients convert driver errors to it; only
-// service/api converts its codes to HTTP statuses (docs/api.md, "Errors").
+// service/endpoint converts its codes to HTTP statuses (docs/api.md, "Errors").
 package fault
 
 import (
@@ -16,7 +16,7 @@ import (
 type Code string
 
 // The codes of docs/api.md, "Errors". Each has a row in the errorTable of
-// service/api and a constant in package client.
+// service/endpoint and a constant in package client.
 const (
 	BadRequest            Code = "bad_request"
 	InvalidInput          Code = "invalid_input" // answered in the validation shape

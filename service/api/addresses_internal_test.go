@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"atlas/internal/fault"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 )
@@ -16,7 +17,7 @@ import (
 func openServer(t *testing.T) *Server {
 	t.Helper()
 	return &Server{
-		Core: Core{
+		Core: endpoint.Core{
 			Log:       slog.New(slog.DiscardHandler),
 			PublicURL: "https://atlas.example",
 		},
@@ -83,7 +84,7 @@ func TestEveryAddressIsInATable(t *testing.T) {
 	if n := len(g.Routes()); n < 500 {
 		t.Errorf("%d addresses", n)
 	}
-	for _, path := range []string{sessionPath, unsubscribePath, erasurePath, mcpPath, Version + "/workspace"} {
+	for _, path := range []string{sessionPath, unsubscribePath, erasurePath, mcpPath, endpoint.Version + "/workspace"} {
 		if w := ask(t, g, http.MethodPut, path, ""); w.Code != http.StatusMethodNotAllowed {
 			t.Errorf("PUT %s: %d", path, w.Code)
 		}

@@ -33,7 +33,8 @@ func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 	in = w.workspace(t, "A", workspace.Pro, 100_000)
 	_, key = w.key(t, people.NewKey{Workspaces: []workspace.ID{in}, Scopes: workspace.AllScopes()})
 	var made struct{ View struct{ ID string } }
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"V","definition":{"version":1,"q":"ada@secret.example","fields":{}}}`).into(t, &made, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"V","definition":{"version":1,"q":"ada@secret.example","fields":{}}}`).
+		into(t, &made, nil)
 	w.call(t, key, "POST", "/workspace/contacts/upsert", fmt.Sprintf(`{"contact_id":%q}`, searchtest.ID("c", 1))).into(t, nil, nil)
 	return w, in, key, made.View.ID
 }
@@ -48,12 +49,21 @@ func TestProbingAddressesIsLimited(t *testing.T) {
 	w.server.AddressesHourly = most
 	const email = `{"email":{"value":"nobody@secret.example","exact_match":true}}`
 	probes := map[string][2]string{
-		"a filter":                   {"/data/contacts/search", `{"filters":` + email + `}`},
-		"a filter beyond its rows":   {"/data/contacts/search", `{"filters":` + strings.Replace(email, "nobody", "ada", 1) + `,"offset":5}`},
-		"a relation":                 {"/data/accounts/search", `{"relations":{"has_contact":` + email + `}}`},
-		"the absence of one":         {"/data/accounts/search", `{"relations":{"without_contact":` + strings.Replace(email, "nobody", "ada", 1) + `}}`},
-		"a group":                    {"/data/contacts/search", `{"any":[{"filters":` + email + `}]}`},
-		"a negated group":            {"/data/contacts/search", `{"none":[{"filters":` + strings.Replace(email, "nobody", "ada", 1) + `}]}`},
+		"a filter": {"/data/contacts/search", `{"filters":` + email + `}`},
+		"a filter beyond its rows": {
+			"/data/contacts/search",
+			`{"filters":` + strings.Replace(email, "nobody", "ada", 1) + `,"offset":5}`,
+		},
+		"a relation": {"/data/accounts/search", `{"relations":{"has_contact":` + email + `}}`},
+		"the absence of one": {
+			"/data/accounts/search",
+			`{"relations":{"without_contact":` + strings.Replace(email, "nobody", "ada", 1) + `}}`,
+		},
+		"a group": {"/data/contacts/search", `{"any":[{"filters":` + email + `}]}`},
+		"a negated group": {
+			"/data/contacts/search",
+			`{"none":[{"filters":` + strings.Replace(email, "nobody", "ada", 1) + `}]}`,
+		},
 		"a query":                    {"/data/contacts/search", `{"query":"nobody@secret.example"}`},
 		"a query with typos":         {"/data/contacts/search", `{"query":"nobody@secret.example","typos":"auto"}`},
 		"the book":                   {"/workspace/contacts/search", `{"query":"nobody@secret.example"}`},

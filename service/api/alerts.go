@@ -7,7 +7,8 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/alerts"
 	"atlas/workspace/subscriptions"
@@ -16,54 +17,60 @@ import (
 
 const tagAlerts = "Alerts"
 
-func (s *Server) alertRoutes() []Route {
+func (s *Server) alertRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/alerts", Operation: "list_alerts",
-			Scope: read, Caller: Users, Budget: Budget{placesRecords, 0, 128},
-			endpoint: lists("alerts", defaultPeople, s.listAlerts),
-			doc: operationDoc{
-				tag: tagAlerts, summary: "List one's alerts on Views, by the names of the Views",
-				text:   "`new_count` counts the records that began to match since one looked.",
-				params: pageParams(defaultPeople), data: listOf("alerts", alertSchema), metadata: listMetadataSchema,
+			Scope: read, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Lists("alerts", defaultPeople, s.listAlerts),
+			Doc: endpoint.Doc{
+				Tag: tagAlerts, Summary: "List one's alerts on Views, by the names of the Views",
+				Text: "`new_count` counts the records that began to match since one looked.",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("alerts", alertSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "GET", Path: "/workspace/alerts/entries", Operation: "list_alert_entries",
-			Scope: read, Caller: Users, Budget: Budget{placesRecords, 0, 512},
-			endpoint: noBody(s.listAlertEntries),
-			doc: operationDoc{
-				tag: tagAlerts, summary: "List what one's alerts told, the latest first",
-				text: "Entries carry ids, never values, and are kept for 30 days.",
-				params: append([]openapi.Parameter{
+			Scope: read, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 512},
+			Endpoint: endpoint.NoBody(s.listAlertEntries),
+			Doc: endpoint.Doc{
+				Tag: tagAlerts, Summary: "List what one's alerts told, the latest first",
+				Text: "Entries carry ids, never values, and are kept for 30 days.",
+				Params: append([]openapi.Parameter{
 					{Name: viewIDKey, In: "query", Schema: schema.AnyUUID(), Description: "Only those of this View."},
-				}, pageParams(defaultPeople)...),
-				data: listOf("entries", alertEntrySchema), metadata: listMetadataSchema,
+				}, endpoint.PageParams(defaultPeople)...),
+				Data: endpoint.ListOf("entries", alertEntrySchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/alerts/upsert", Operation: "upsert_alert",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(alertUpsert, s.upsertAlert),
-			doc: operationDoc{
-				tag: tagAlerts, summary: "Switch on an alert on a Dynamic View, or change how it tells",
-				text:  "What matches now is known and is not told. A user has at most 100 in a workspace. When an alert begins to rest, one is mailed once.",
-				data:  alertDataSchema,
-				codes: []fault.Code{fault.ViewNotFound, fault.LimitReached},
-				links: schema.Map[openapi.Link]{
-					linkByID("delete_alert", "viewId", "/data/alert/view_id"), linkByID("see_view", "id", "/data/alert/view_id"),
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(alertUpsert, s.upsertAlert),
+			Doc: endpoint.Doc{
+				Tag: tagAlerts, Summary: "Switch on an alert on a Dynamic View, or change how it tells",
+				Text:  "What matches now is known and is not told. A user has at most 100 in a workspace. When an alert begins to rest, one is mailed once.",
+				Data:  alertDataSchema,
+				Codes: []fault.Code{fault.ViewNotFound, fault.LimitReached},
+				Links: schema.Map[openapi.Link]{
+					endpoint.LinkByID(
+						"delete_alert",
+						"viewId",
+						"/data/alert/view_id",
+					), endpoint.LinkByID("see_view", "id", "/data/alert/view_id"),
 				},
 			}},
 		{Method: "DELETE", Path: "/workspace/alerts/:viewId", Operation: "delete_alert",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteAlert),
-			doc: operationDoc{
-				tag: tagAlerts, summary: "Switch off an alert", text: "Also fine when it was off. The View itself stays.", data: deletedSchema,
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteAlert),
+			Doc: endpoint.Doc{
+				Tag: tagAlerts, Summary: "Switch off an alert", Text: "Also fine when it was off. The View itself stays.", Data: deletedSchema,
 			}},
 		{Method: "POST", Path: "/workspace/views/:id/seen", Operation: "see_view",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(seenRule, s.seeView),
-			doc: operationDoc{
-				tag: tagAlerts, summary: "Note that one looked at what an alert told",
-				text:  "Searches never do. It does not go back.",
-				data:  alertDataSchema,
-				codes: []fault.Code{fault.NotFound},
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(seenRule, s.seeView),
+			Doc: endpoint.Doc{
+				Tag: tagAlerts, Summary: "Note that one looked at what an alert told",
+				Text:  "Searches never do. It does not go back.",
+				Data:  alertDataSchema,
+				Codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -80,7 +87,13 @@ var alertSchema = schema.Named("Alert", schema.Object(
 	schema.Required(viewIDKey, schema.UUID()),
 	schema.Required("view_name", schema.String("Towers in Calgary")),
 	schema.Required("dataset", views.DatasetRule.Schema),
-	schema.Required("state", rule.Enum(alerts.States()...).Schema.Described("`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why.")),
+	schema.Required(
+		"state",
+		rule.Enum(
+			alerts.States()...).Schema.Described(
+			"`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why.",
+		),
+	),
 	schema.Required("rest", alertRestSchema),
 	schema.Required("rest_seen", schema.Boolean().Described("False from when the alert begins to rest until one looks: `see_view`.")),
 	schema.Required("new_count", schema.Count().Described("Records told since one looked.")),
@@ -107,27 +120,27 @@ type alertData struct {
 
 var alertDataSchema = schema.Named("AlertData", schema.Object(schema.Required("alert", alertSchema)))
 
-func (s *Server) listAlerts(c *call, m listMetadata) ([]alerts.Alert, error) {
-	return s.Views.Alerts.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
+func (s *Server) listAlerts(c *endpoint.Call, m endpoint.ListMetadata) ([]alerts.Alert, error) {
+	return s.Views.Alerts.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
-func (s *Server) listAlertEntries(c *call) (reply, error) {
+func (s *Server) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
-	text, given, err := c.param(viewIDKey)
+	text, given, err := c.Param(viewIDKey)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	var query input.Value
 	if query.Kind = input.Object; given {
 		query.Members = []input.Member{{Name: viewIDKey, Value: input.Value{Kind: input.String, Text: text}}}
 	}
 	view := rule.Pointer(rule.UUID[views.ID]()).Member(&issues, issues.Object(query), viewIDKey, false)
-	m, err := c.page(defaultPeople)
-	if err := joinIssues(issues, err); err != nil {
-		return reply{}, err
+	m, err := c.Page(defaultPeople)
+	if err := endpoint.JoinIssues(issues, err); err != nil {
+		return endpoint.Reply{}, err
 	}
-	entries, err := s.Views.Alerts.Entries(c.Context(), c.workspace(), c.principal.User, view, m.Limit, m.Offset)
-	return list("entries", entries, m), err
+	entries, err := s.Views.Alerts.Entries(c.Context(), c.Workspace(), c.Principal.User, view, m.Limit, m.Offset)
+	return endpoint.List("entries", entries, m), err
 }
 
 var alertUpsert = rule.Object(
@@ -141,14 +154,14 @@ var alertUpsert = rule.Object(
 	}),
 ).Named("AlertUpsert")
 
-func (s *Server) upsertAlert(c *call, change alerts.Change) (reply, error) {
-	a, err := s.Views.Alerts.Upsert(c.Context(), c.workspace(), c.principal.User, change)
-	return free(alertData{a}), err
+func (s *Server) upsertAlert(c *endpoint.Call, change alerts.Change) (endpoint.Reply, error) {
+	a, err := s.Views.Alerts.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+	return endpoint.FreeReply(alertData{a}), err
 }
 
-func (s *Server) deleteAlert(c *call) (reply, error) {
-	err := s.Views.Alerts.Delete(c.Context(), c.workspace(), c.principal.User, views.ID(c.pathID("viewId")))
-	return free(deleted{true}), err
+func (s *Server) deleteAlert(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Views.Alerts.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
+	return endpoint.FreeReply(deleted{true}), err
 }
 
 // seen is what a user looked at.
@@ -164,12 +177,12 @@ var seenRule = rule.Object(
 	),
 ).Named("ViewSeen")
 
-func (s *Server) seeView(c *call, in seen) (reply, error) {
+func (s *Server) seeView(c *endpoint.Call, in seen) (endpoint.Reply, error) {
 	var through *int64
 	if in.through != nil {
 		number := int64(*in.through)
 		through = &number
 	}
-	a, err := s.Views.Alerts.See(c.Context(), c.workspace(), c.principal.User, views.ID(c.pathID("id")), through)
-	return free(alertData{a}), err
+	a, err := s.Views.Alerts.See(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("id")), through)
+	return endpoint.FreeReply(alertData{a}), err
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // A search allocates no more than it did: 342 times, and with the race detector, which drops
@@ -18,7 +18,7 @@ func TestAllocationsOfASearch(t *testing.T) {
 	handler := w.server.Handler()
 	body := `{"filters":{"created_at":{"value":["2001-01-01",null]}},"sort":{"field":"created_at","order":"desc"},"limit":20}`
 	search := func() {
-		r := httptest.NewRequest(http.MethodPost, api.Version+"/data/projects/search", strings.NewReader(body))
+		r := httptest.NewRequest(http.MethodPost, endpoint.Version+"/data/projects/search", strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+key)
 		r.Header.Set("Content-Type", "application/json")
 		answer := httptest.NewRecorder()

@@ -12,7 +12,8 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/undo"
@@ -24,33 +25,37 @@ const (
 )
 
 // keyActionRoutes are never throttled, as those of the keys.
-func (s *Server) keyActionRoutes() []Route {
-	return []Route{
+func (s *Server) keyActionRoutes() []endpoint.Route {
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/:id/actions", Operation: "list_api_key_actions",
-			Scope: workspace.WorkspaceRead, Caller: AdminUsers, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 128},
-			endpoint: noBody(s.listKeyActions),
-			doc: operationDoc{
-				tag: tagKeys, summary: "List what an API key changed in the workspace, the latest first",
-				text: "Also of a key that has ended, for as long as changes are kept: 90 days, unless the operator says otherwise. Names of fields, no values. What it read, keys that it made and deliveries that it repeated are in the audit log.",
-				params: []openapi.Parameter{
+			Scope: workspace.WorkspaceRead, Caller: endpoint.AdminUsers, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.NoBody(s.listKeyActions),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "List what an API key changed in the workspace, the latest first",
+				Text: "Also of a key that has ended, for as long as changes are kept: 90 days, unless the operator says otherwise. Names of fields, no values. What it read, keys that it made and deliveries that it repeated are in the audit log.",
+				Params: []openapi.Parameter{
 					{Name: "cursor", In: "query", Schema: auditCursor.Schema, Description: "`metadata.next` of the page before."},
 					{Name: "limit", In: "query", Schema: keyActionLimit.Schema},
 				},
-				data: schema.Object(schema.Required("actions", schema.Array(keyActionSchema, 0, maxKeyActions))), metadata: keyActionsMetadata,
-				codes: []fault.Code{fault.NotFound},
+				Data: schema.Object(
+					schema.Required("actions", schema.Array(keyActionSchema, 0, maxKeyActions)),
+				), Metadata: keyActionsMetadata,
+				Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/api-keys/:id/undo", Operation: "undo_api_key",
-			Scope: workspace.WorkspaceWrite, Caller: AdminUsers, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 512},
-			endpoint: takes(keyUndoRule, s.undoKey),
-			doc: operationDoc{
-				tag: tagKeys, summary: "Undo what a revoked API key changed",
-				text: "Makes each object what it was before the first of the actions, with what the key did to it later, where nobody else has changed it since. What is created goes, with what is in it; a record that left a Static View returns; a member gets the role before. What a field or a deleted object was is stored nowhere. Each object is restored alone: what fails leaves the others. Repeating it changes nothing more.",
-				examples: []example{
-					{"look", "What would be undone", []byte(`{"dry_run":true}`)},
-					{"since", "All since a time", []byte(`{"since":"2026-01-31T09:00:00Z"}`)},
+			Scope: workspace.WorkspaceWrite, Caller: endpoint.AdminUsers, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 512},
+			Endpoint: endpoint.Takes(keyUndoRule, s.undoKey),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "Undo what a revoked API key changed",
+				Text: "Makes each object what it was before the first of the actions, with what the key did to it later, where nobody else has changed it since. What is created goes, with what is in it; a record that left a Static View returns; a member gets the role before. What a field or a deleted object was is stored nowhere. Each object is restored alone: what fails leaves the others. Repeating it changes nothing more.",
+				Examples: []endpoint.Example{
+					{Name: "look", Summary: "What would be undone", Body: []byte(`{"dry_run":true}`)},
+					{Name: "since", Summary: "All since a time", Body: []byte(`{"since":"2026-01-31T09:00:00Z"}`)},
 				},
-				data:     schema.Object(schema.Required("actions", schema.Array(undoneActionSchema, 0, undo.MaxActions))),
-				metadata: keyActionsMetadata, codes: []fault.Code{fault.NotFound, fault.APIKeyActive},
+				Data:     schema.Object(schema.Required("actions", schema.Array(undoneActionSchema, 0, undo.MaxActions))),
+				Metadata: keyActionsMetadata, Codes: []fault.Code{fault.NotFound, fault.APIKeyActive},
 			}},
 	}
 }
@@ -61,7 +66,10 @@ var keyActionProperties = []schema.Property{
 	schema.Required("action", schema.OneOf(undo.Created, undo.Changed, undo.Removed).
 		Described("A record that was added to a book or a Static View is `created` there, one that left it `removed`.")),
 	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("As of the changes of the workspace.")),
-	schema.Required("object_id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, else its own id.")),
+	schema.Required(
+		"object_id",
+		schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, else its own id."),
+	),
 	schema.Optional("dataset", rule.Enum(catalog.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
 	schema.Optional("view_id", schema.UUID().Described("Of a `membership`.")),
 	schema.Required("fields", schema.Array(schema.String("notes"), 0, 0).Described("Those that got other values.")),
@@ -121,30 +129,30 @@ type keyActionsData struct {
 
 var keyActionLimit = rule.Integer(1, maxKeyActions).Default(defaultKeyActions)
 
-func (s *Server) listKeyActions(c *call) (reply, error) {
+func (s *Server) listKeyActions(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
-	params, err := c.textParams(&issues, "cursor")
+	params, err := textParams(c, &issues, "cursor")
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	var cursor string
 	if given := rule.Pointer(auditCursor).Member(&issues, params, "cursor", false); given != nil {
 		cursor = *given
 	}
-	limit, err := c.integer(&issues, "limit", keyActionLimit)
-	if err := joinIssues(issues, err); err != nil {
-		return reply{}, err
+	limit, err := c.Integer(&issues, "limit", keyActionLimit)
+	if err := endpoint.JoinIssues(issues, err); err != nil {
+		return endpoint.Reply{}, err
 	}
-	page, err := s.People.Undoer.List(c.Context(), c.workspace(), workspace.KeyID(c.pathID("id")), cursor, limit)
+	page, err := s.People.Undoer.List(c.Context(), c.Workspace(), workspace.KeyID(c.PathID("id")), cursor, limit)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	data := keyActionsData{make([]keyAction, len(page.Changes))}
 	for i, change := range page.Changes {
 		data.Actions[i] = keyActionOf(change)
 		data.Actions[i].Undo = change.State()
 	}
-	return reply{data, auditMetadata{limit, orNil(page.Next), 0}}, nil
+	return endpoint.Reply{Data: data, Metadata: auditMetadata{limit, orNil(page.Next), 0}}, nil
 }
 
 var keyUndoRule = rule.Object(
@@ -176,13 +184,13 @@ func (s *Server) undoParts() undo.Parts {
 	}
 }
 
-func (s *Server) undoKey(c *call, r undo.Request) (reply, error) {
-	id := workspace.KeyID(c.pathID("id"))
-	c.target = id.String()
-	r.By = c.actor()
-	report, err := s.People.Undoer.Undo(c.Context(), c.workspace(), id, s.undoParts(), r)
+func (s *Server) undoKey(c *endpoint.Call, r undo.Request) (endpoint.Reply, error) {
+	id := workspace.KeyID(c.PathID("id"))
+	c.Target = id.String()
+	r.By = actor(c)
+	report, err := s.People.Undoer.Undo(c.Context(), c.Workspace(), id, s.undoParts(), r)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	data := keyActionsData{make([]keyAction, len(report.Results))}
 	for i, result := range report.Results {
@@ -192,5 +200,5 @@ func (s *Server) undoKey(c *call, r undo.Request) (reply, error) {
 			data.Actions[i].Reason = result.Err.Message
 		}
 	}
-	return reply{data, auditMetadata{r.Limit, orNil(report.Next), 0}}, nil
+	return endpoint.Reply{Data: data, Metadata: auditMetadata{r.Limit, orNil(report.Next), 0}}, nil
 }

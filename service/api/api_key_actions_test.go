@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/search/searchtest"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -52,7 +52,7 @@ func newStolen(t *testing.T) *stolen {
 	s.key = w.makeKey(t, s.by, `"scopes":["data:read","workspace:read","workspace:write","workspace:admin"]`)
 	send := func(token, path, body string) (made struct{ View, Board struct{ ID string } }) {
 		t.Helper()
-		w.send(t, token, "POST", path, body, http.Header{api.RequestIDHeader: {s.request}}).into(t, &made, nil)
+		w.send(t, token, "POST", path, body, http.Header{endpoint.RequestIDHeader: {s.request}}).into(t, &made, nil)
 		return made
 	}
 	account := func(i int, notes string) string {
@@ -144,7 +144,8 @@ func TestWhatAKeyDidIsUndone(t *testing.T) {
 		if a.Kind == "view" && a.Action == "created" && (a.ObjectID != s.mine || a.RequestID == nil || *a.RequestID != s.request) {
 			t.Errorf("the View of the key: %+v", a)
 		}
-		if a.Action == "changed" && a.Kind == "overlay" && (a.ObjectID != searchtest.ID("a", 2) || len(a.Fields) != 1 || a.Fields[0] != "notes") {
+		if a.Action == "changed" && a.Kind == "overlay" &&
+			(a.ObjectID != searchtest.ID("a", 2) || len(a.Fields) != 1 || a.Fields[0] != "notes") {
 			t.Errorf("the overlay that the key changed: %+v", a)
 		}
 	}

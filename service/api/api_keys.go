@@ -8,8 +8,9 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -17,45 +18,51 @@ import (
 const tagKeys = "API keys"
 
 // apiKeyRoutes are never throttled: who wants to end a stolen key finds the ceiling used up.
-func (s *Server) apiKeyRoutes() []Route {
+func (s *Server) apiKeyRoutes() []endpoint.Route {
 	const read, write, admin = workspace.WorkspaceRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin
 	oneKey := schema.Object(schema.Required("api_key", apiKeySchema))
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys", Operation: "list_api_keys",
-			Scope: read, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: lists("api_keys", defaultPeople, s.listAPIKeys),
-			doc: operationDoc{
-				tag: tagKeys, summary: "List API keys, the newest first",
-				text:   "Those that may act in the workspace, and those that ended in the last 30 days.",
-				params: pageParams(defaultPeople), data: listOf("api_keys", apiKeySchema), metadata: listMetadataSchema,
+			Scope: read, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Lists("api_keys", defaultPeople, s.listAPIKeys),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "List API keys, the newest first",
+				Text: "Those that may act in the workspace, and those that ended in the last 30 days.",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("api_keys", apiKeySchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/api-keys", Operation: "create_api_key",
-			Scope: write, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Secret: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(newAPIKey, s.createAPIKey),
-			doc: operationDoc{
-				tag: tagKeys, summary: "Create an API key of the workspace",
-				text: "`secret` is in this answer only. Nobody makes a key that may do more than they may.",
-				data: oneKey, codes: []fault.Code{fault.LimitReached},
-				links: schema.Map[openapi.Link]{
-					linkByID("revoke_api_key", "id", "/data/api_key/id"),
-					linkByID("rotate_api_key", "id", "/data/api_key/id"),
+			Scope: write, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true, Secret: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(newAPIKey, s.createAPIKey),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "Create an API key of the workspace",
+				Text: "`secret` is in this answer only. Nobody makes a key that may do more than they may.",
+				Data: oneKey, Codes: []fault.Code{fault.LimitReached},
+				Links: schema.Map[openapi.Link]{
+					endpoint.LinkByID("revoke_api_key", "id", "/data/api_key/id"),
+					endpoint.LinkByID("rotate_api_key", "id", "/data/api_key/id"),
 				},
 			}},
 		{Method: "POST", Path: "/workspace/api-keys/:id/rotate", Operation: "rotate_api_key",
-			Scope: write, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Secret: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(keyRotation, s.rotateAPIKey),
-			doc: operationDoc{
-				tag: tagKeys, summary: "Give an API key a new secret",
-				text: "The secret before is good too for `old_secret_hours`. A person rotates keys that they made, a key itself and those that it made.",
-				data: oneKey, codes: []fault.Code{fault.NotFound},
+			Scope: write, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true, Secret: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(keyRotation, s.rotateAPIKey),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "Give an API key a new secret",
+				Text: "The secret before is good too for `old_secret_hours`. A person rotates keys that they made, a key itself and those that it made.",
+				Data: oneKey, Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "DELETE", Path: "/workspace/api-keys/:id", Operation: "revoke_api_key",
-			Scope: write, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.revokeAPIKey),
-			doc: operationDoc{
-				tag: tagKeys, summary: "Revoke an API key",
-				text: "With the keys that it made. An operator's key ends in this workspace only.",
-				data: deletedSchema, codes: []fault.Code{fault.NotFound},
+			Scope: write, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.revokeAPIKey),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "Revoke an API key",
+				Text: "With the keys that it made. An operator's key ends in this workspace only.",
+				Data: deletedSchema, Codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -81,8 +88,14 @@ var apiKeySchema = schema.Named("ApiKey", schema.Object(
 		Described("Those that the key may be used from; none: any.")),
 	schema.Required("daily_credits", schema.Nullable(schema.Integer(1, workspace.MaxCeiling)).Described("Null: no budget.")),
 	schema.Required("requests_per_second", schema.Nullable(schema.Integer(1, workspace.MaxKeyRate)).Described("Null: no limit.")),
-	schema.Required("by_operator", schema.Boolean().Described("An operator made the key: it may act in other workspaces too, and only an operator rotates it.")),
-	schema.Required("created_by", schema.Nullable(schema.UUID()).Described("The person who made the key, or the key that made it; null for an operator.")),
+	schema.Required(
+		"by_operator",
+		schema.Boolean().Described("An operator made the key: it may act in other workspaces too, and only an operator rotates it."),
+	),
+	schema.Required(
+		"created_by",
+		schema.Nullable(schema.UUID()).Described("The person who made the key, or the key that made it; null for an operator."),
+	),
 	schema.Required("created_by_key", schema.Nullable(schema.UUID()).Described("The key that made it.")),
 	schema.Required("created_at", schema.Time()),
 	schema.Required("expires_at", schema.Nullable(schema.Time()).Described("Null: never.")),
@@ -95,7 +108,8 @@ var apiKeySchema = schema.Named("ApiKey", schema.Object(
 	schema.Required("outside_policy", schema.Array(schema.OneOf(people.PolicyMembers()...), 0, len(people.PolicyMembers())).
 		Described("What the policy of the workspace would not permit of a new key like this one; none of a key that has ended.")),
 	schema.Optional("secret", schema.String("atlas_k1_0AbCdEfGhIjKlMnOpQrStU…").
-		Described("The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again.")),
+		Described("The text of the key. In the answer to creation and rotation only, not in one to their repetition: rotate the key again."),
+	),
 ))
 
 // apiKey is a key as apiKeySchema has it.
@@ -166,25 +180,25 @@ type apiKeyData struct {
 	APIKey apiKey `json:"api_key"`
 }
 
-func (d apiKeyData) withoutSecrets() (any, []string) {
+func (d apiKeyData) WithoutSecrets() (any, []string) {
 	d.APIKey.Secret = ""
 	return d, []string{"api_key.secret"}
 }
 
 // keyMaker returns the caller in the form that the rules of keys take.
-func (c *call) keyMaker() people.KeyMaker {
-	if c.principal.Kind == auth.ByKey {
-		return people.KeyMaker{Key: c.principal.Key, Secret: c.principal.Secret}
+func keyMaker(c *endpoint.Call) people.KeyMaker {
+	if c.Principal.Kind == auth.ByKey {
+		return people.KeyMaker{Key: c.Principal.Key, Secret: c.Principal.Secret}
 	}
-	return people.KeyMaker{User: c.principal.User, Scopes: c.principal.Scopes}
+	return people.KeyMaker{User: c.Principal.User, Scopes: c.Principal.Scopes}
 }
 
-func (s *Server) listAPIKeys(c *call, m listMetadata) ([]apiKey, error) {
-	page, err := s.People.Keys.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listAPIKeys(c *endpoint.Call, m endpoint.ListMetadata) ([]apiKey, error) {
+	page, err := s.People.Keys.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := s.People.Policies.Keys(c.Context(), c.workspace())
+	policy, err := s.People.Policies.Keys(c.Context(), c.Workspace())
 	all := make([]apiKey, len(page))
 	for i, k := range page {
 		all[i] = apiKeyOf(k, policy, "")
@@ -216,14 +230,20 @@ var newAPIKey = rule.Object(
 	rule.Required("scopes", rule.Array("scopes", keyScope, 1, len(workspace.AllScopes())).
 		Described("Different ones, of those that the caller has."),
 		func(n *people.KeyInput) *[]workspace.Scope { return &n.Scopes }),
-	keyDays("The life of the key; omitted: 90 days, or less by the policy or the key that makes it.", func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
+	keyDays(
+		"The life of the key; omitted: 90 days, or less by the policy or the key that makes it.",
+		func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd },
+	),
 	keyNever(func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
 	endOnce(func(n *people.KeyInput) *people.KeyEnd { return &n.KeyEnd }),
 	rule.OptionalFunc("networks", rule.Array("networks", keyNetwork, 0, workspace.MaxKeyNetworks).
 		Described("Networks or addresses that the key may be used from; none: any. Omitted: those of the key that makes it."),
 		func(n *people.KeyInput, networks []netip.Prefix) { n.Networks = &networks }),
-	rule.OptionalFunc("daily_credits", rule.Integer(1, maxKeyCredits).Described("Credits that the key may use in 24 hours; omitted: no budget."),
-		func(n *people.KeyInput, credits int) { n.Budget.DailyCredits = int64(credits) }),
+	rule.OptionalFunc(
+		"daily_credits",
+		rule.Integer(1, maxKeyCredits).Described("Credits that the key may use in 24 hours; omitted: no budget."),
+		func(n *people.KeyInput, credits int) { n.Budget.DailyCredits = int64(credits) },
+	),
 	rule.Optional("requests_per_second", rule.Integer(1, workspace.MaxKeyRate).Described("Omitted: no limit."),
 		func(n *people.KeyInput) *int { return &n.Budget.RequestsPerSecond }),
 ).Named("ApiKeyCreate")
@@ -247,13 +267,13 @@ func endOnce[T any](end func(*T) *people.KeyEnd) rule.Field[T] {
 	})
 }
 
-func (s *Server) createAPIKey(c *call, in people.KeyInput) (reply, error) {
-	k, secret, err := s.People.Keys.Create(c.Context(), c.workspace(), c.keyMaker(), in)
+func (s *Server) createAPIKey(c *endpoint.Call, in people.KeyInput) (endpoint.Reply, error) {
+	k, secret, err := s.People.Keys.Create(c.Context(), c.Workspace(), keyMaker(c), in)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	c.target = k.ID.String()
-	return free(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
+	c.Target = k.ID.String()
+	return endpoint.FreeReply(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
 // rotation is the body of a rotation.
@@ -264,25 +284,26 @@ type rotation struct {
 
 var keyRotation = rule.Object(
 	rule.Optional("old_secret_hours", rule.Integer(0, int(people.MaxOldSecret.Hours())).Default(int(people.OldSecretFor.Hours())).
-		Described("How long the secret before is good too; 0: it ends at once, with the keys that the key made."), func(r *rotation) *int { return &r.hours }),
+		Described("How long the secret before is good too; 0: it ends at once, with the keys that the key made."),
+		func(r *rotation) *int { return &r.hours }),
 	keyDays("The life of the key from now; omitted: it ends when it did.", func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 	keyNever(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 	endOnce(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 ).Named("ApiKeyRotation")
 
-func (s *Server) rotateAPIKey(c *call, in rotation) (reply, error) {
-	id := workspace.KeyID(c.pathID("id"))
-	c.target = id.String()
-	k, secret, err := s.People.Keys.Rotate(c.Context(), c.workspace(), c.keyMaker(), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
+func (s *Server) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, error) {
+	id := workspace.KeyID(c.PathID("id"))
+	c.Target = id.String()
+	k, secret, err := s.People.Keys.Rotate(c.Context(), c.Workspace(), keyMaker(c), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	return free(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
+	return endpoint.FreeReply(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
-func (s *Server) revokeAPIKey(c *call) (reply, error) {
-	id := workspace.KeyID(c.pathID("id"))
-	c.target = id.String()
-	err := s.People.Keys.Revoke(c.Context(), c.workspace(), c.keyMaker(), id)
-	return free(deleted{true}), err
+func (s *Server) revokeAPIKey(c *endpoint.Call) (endpoint.Reply, error) {
+	id := workspace.KeyID(c.PathID("id"))
+	c.Target = id.String()
+	err := s.People.Keys.Revoke(c.Context(), c.Workspace(), keyMaker(c), id)
+	return endpoint.FreeReply(deleted{true}), err
 }

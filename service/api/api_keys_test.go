@@ -17,6 +17,7 @@ import (
 
 	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -163,7 +164,12 @@ func TestNetworksOfAKey(t *testing.T) {
 	wantAnswer(t, "another secret", w.from(t, "198.51.100.1", workspace.NewSecret().Token(id), "GET", "/workspace", ""), 401, "not valid")
 	hello := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_workspace","arguments":{}}}`
 	for address, status := range map[string]int{"203.0.113.9": 200, "198.51.100.1": 403} {
-		r, err := http.NewRequestWithContext(t.Context(), "POST", strings.TrimSuffix(w.base, api.Version)+"/mcp", strings.NewReader(hello))
+		r, err := http.NewRequestWithContext(
+			t.Context(),
+			"POST",
+			strings.TrimSuffix(w.base, endpoint.Version)+"/mcp",
+			strings.NewReader(hello),
+		)
 		fatal(t, err)
 		r.Header = http.Header{
 			"Authorization": {"Bearer " + key}, "X-Forwarded-For": {address}, "Content-Type": {"application/json"},
@@ -254,7 +260,8 @@ func TestNobodyMakesAStrongerKey(t *testing.T) {
 		APIKey apiKey `json:"api_key"`
 	}
 	w.from(t, "203.0.113.9", short.Secret, "POST", keysPath, `{"name":"x",`+fine+`}`).into(t, &child, nil)
-	if *child.APIKey.ExpiresAt != *short.ExpiresAt || *child.APIKey.CreatedBy != owner.ID.String() || *child.APIKey.CreatedByKey != short.ID {
+	if *child.APIKey.ExpiresAt != *short.ExpiresAt || *child.APIKey.CreatedBy != owner.ID.String() ||
+		*child.APIKey.CreatedByKey != short.ID {
 		t.Errorf("a key of a key: %+v of %+v", child.APIKey, short)
 	}
 	w.from(t, "203.0.113.9", netted.Secret, "POST", keysPath, `{"name":"x",`+fine+`}`).into(t, &child, nil)
@@ -273,7 +280,7 @@ func TestRotationOfAKey(t *testing.T) {
 	fatal(t, err)
 	t.Cleanup(gate.Close)
 	server := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:   gate,
 			Ledger: w.ledger,
 			Log:    w.server.Log,
@@ -284,7 +291,7 @@ func TestRotationOfAKey(t *testing.T) {
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)
-	second := &world{base: listening.URL + api.Version}
+	second := &world{base: listening.URL + endpoint.Version}
 
 	made := w.makeKey(t, by, `"scopes":["workspace:read"]`)
 	rotate := func(body string) apiKey {
@@ -396,7 +403,13 @@ func TestPeopleRotateTheirOwnKeys(t *testing.T) {
 		"an owner's": {admin, owners.ID}, "an admin's": {owner, admins.ID}, "one that an admin's key made": {owner, child.ID},
 		"one that an operator's key made": {owner, ofOperator.ID},
 	} {
-		wantAnswer(t, "rotating "+what, w.call(t, c.by, "POST", keysPath+"/"+c.id+"/rotate", ""), 403, "only who made this API key rotates it")
+		wantAnswer(
+			t,
+			"rotating "+what,
+			w.call(t, c.by, "POST", keysPath+"/"+c.id+"/rotate", ""),
+			403,
+			"only who made this API key rotates it",
+		)
 	}
 	wantAnswer(t, "revoking an owner's", w.call(t, admin, "DELETE", keysPath+"/"+owners.ID, ""), 200, "true")
 	wantAnswer(t, "revoking an admin's", w.call(t, owner, "DELETE", keysPath+"/"+admins.ID, ""), 200, "true")
@@ -547,7 +560,11 @@ func TestKeysEndWithTheirMaker(t *testing.T) {
 		c.ofPerson = w.makeKey(t, tokenFor(t, c.person), admin)
 		c.child = w.makeKey(t, c.ofPerson.Secret, admin)
 		c.grandchild = w.makeKey(t, c.child.Secret, `"scopes":["workspace:read"]`)
-		c.another = w.makeKey(t, tokenFor(t, w.member(t, c.in, "owner-"+c.in.String()+"@a.example", people.Owner)), `"scopes":["workspace:read"]`)
+		c.another = w.makeKey(
+			t,
+			tokenFor(t, w.member(t, c.in, "owner-"+c.in.String()+"@a.example", people.Owner)),
+			`"scopes":["workspace:read"]`,
+		)
 		c.ofOperator = w.makeKey(t, c.operators, `"scopes":["workspace:read"]`)
 		return c
 	}
@@ -700,8 +717,13 @@ func TestKeyPolicy(t *testing.T) {
 	wantAnswer(t, "set", w.call(t, by, "POST", path, strict), 200, `"max_days":7`)
 	wantAnswer(t, "read by a key", w.call(t, admins, "GET", path, ""), 200, `"max_daily_credits":500`)
 
-	wantAnswer(t, "all wrong", w.call(t, by, "POST", keysPath, `{"name":"k","scopes":["workspace:read"],"never_expires":true}`), 403,
-		"a key must have no scopes but data:read, and end within 7 days, and be limited to networks, and have a budget of at most 500 credits a day")
+	wantAnswer(
+		t,
+		"all wrong",
+		w.call(t, by, "POST", keysPath, `{"name":"k","scopes":["workspace:read"],"never_expires":true}`),
+		403,
+		"a key must have no scopes but data:read, and end within 7 days, and be limited to networks, and have a budget of at most 500 credits a day",
+	)
 	wantAnswer(t, "rotated from before", w.call(t, by, "POST", keysPath+"/"+before.ID+"/rotate", ""), 403, "by the policy of the workspace")
 	good := w.makeKey(t, by, `"scopes":["data:read"],"networks":["203.0.113.0/24"],"daily_credits":500`)
 	all := w.keysOf(t, by)

@@ -11,6 +11,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 )
@@ -27,40 +28,47 @@ type Audit interface {
 // defaultHistory is how many changes of a record a page has unless the request says otherwise.
 const defaultHistory = 25
 
-func (s *Server) auditRoutes() []Route {
-	routes := []Route{
+func (s *Server) auditRoutes() []endpoint.Route {
+	routes := []endpoint.Route{
 		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes",
-			Scope: workspace.WorkspaceWrite, Throttling: Limited, Caller: Admins, ReadOnly: true, Budget: Budget{placesChanges, 0, 128},
-			endpoint: takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
-			doc: operationDoc{
-				tag: tagWorkspace, summary: "Follow the changes of the workspace",
-				text: "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
-				examples: []example{
-					{"now", "A cursor from now on", []byte(`{}`)},
-					{"history", "What changed of one record", []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`)},
+			Scope: workspace.WorkspaceWrite, Throttling: endpoint.Limited, Caller: endpoint.Admins, ReadOnly: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesChanges, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
+			Doc: endpoint.Doc{
+				Tag: tagWorkspace, Summary: "Follow the changes of the workspace",
+				Text: "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
+				Examples: []endpoint.Example{
+					{Name: "now", Summary: "A cursor from now on", Body: []byte(`{}`)},
+					{
+						Name:    "history",
+						Summary: "What changed of one record",
+						Body:    []byte(`{"history":"0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10"}`),
+					},
 				},
-				data: schema.Array(workspaceChangeSchema, 0, query.MaxChanges), metadata: changesMetadataSchema,
-				codes: []fault.Code{fault.CursorTooOld},
+				Data: schema.Array(workspaceChangeSchema, 0, query.MaxChanges), Metadata: changesMetadataSchema,
+				Codes: []fault.Code{fault.CursorTooOld},
 			}},
 	}
 	for _, d := range catalog.Held {
-		routes = append(routes, Route{
+		routes = append(routes, endpoint.Route{
 			Method: "GET", Path: "/workspace/" + string(d) + "/:id/history", Operation: "list_workspace_" + d.Singular() + "_history",
-			Scope: workspace.WorkspaceRead, Budget: Budget{placesRecords, 0, 64},
-			endpoint: lists("changes", defaultHistory, s.recordHistory(d)),
-			doc: operationDoc{
-				tag: tagBook, summary: "Who changed what the workspace says of " + article(d) + ", and when, newest first",
-				text:   "What is kept of its place in the book (`overlay`) and in Static Views (`membership`): the names of fields, no values. Changes are kept for 90 days, unless the operator says otherwise. A record without any has none.",
-				params: pageParams(defaultHistory), data: listOf("changes", workspaceChangeSchema), metadata: listMetadataSchema,
+			Scope: workspace.WorkspaceRead, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Lists("changes", defaultHistory, s.recordHistory(d)),
+			Doc: endpoint.Doc{
+				Tag: tagBook, Summary: "Who changed what the workspace says of " + article(d) + ", and when, newest first",
+				Text: "What is kept of its place in the book (`overlay`) and in Static Views (`membership`): the names of fields, no values. Changes are kept for 90 days, unless the operator says otherwise. A record without any has none.",
+				Params: endpoint.PageParams(
+					defaultHistory,
+				), Data: endpoint.ListOf("changes", workspaceChangeSchema), Metadata: endpoint.ListMetadataSchema,
 			},
 		})
 	}
 	return routes
 }
 
-func (s *Server) recordHistory(d catalog.Dataset) func(*call, listMetadata) ([]audit.Change, error) {
-	return func(c *call, m listMetadata) ([]audit.Change, error) {
-		return s.Audit.RecordHistory(c.Context(), c.workspace(), d, c.pathID("id"), m.Limit, m.Offset)
+func (s *Server) recordHistory(d catalog.Dataset) func(*endpoint.Call, endpoint.ListMetadata) ([]audit.Change, error) {
+	return func(c *endpoint.Call, m endpoint.ListMetadata) ([]audit.Change, error) {
+		return s.Audit.RecordHistory(c.Context(), c.Workspace(), d, c.PathID("id"), m.Limit, m.Offset)
 	}
 }
 
@@ -69,8 +77,18 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 		"op",
 		rule.Enum(audit.Upsert, audit.Delete).Schema.Described("`upsert`: it is new or has other values; `delete`: it is gone."),
 	),
-	schema.Required("kind", rule.Enum(audit.Kinds()...).Schema.Described("What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.")),
-	schema.Required("id", schema.UUID().Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id.")),
+	schema.Required(
+		"kind",
+		rule.Enum(
+			audit.Kinds()...).Schema.Described(
+			"What changed. `overlay`: the workspace's data on a record of its book; `membership`: a record in a Static View; `skill`: a Skill of the workspace, not a personal one.",
+		),
+	),
+	schema.Required(
+		"id",
+		schema.UUID().
+			Described("The record of an `overlay` or a `membership`, the user of a `member`, the workspace of a `setting`, else its own id."),
+	),
 	schema.Optional("dataset", rule.Enum(catalog.Held...).Schema.Described("Of an `overlay`, a `membership` and a `view`.")),
 	schema.Optional("view_id", schema.UUID().Described("Of a `membership`.")),
 	schema.Required("at", schema.Time()),
@@ -81,31 +99,35 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 	).Described("Who made the latest change of it on this page: one of the three.")),
 	schema.Required(
 		"changed",
-		schema.Array(schema.String("notes"), 0, 0).Described("The fields of an `upsert` that have other values; of a new one those that have a value."),
+		schema.Array(schema.String("notes"), 0, 0).
+			Described("The fields of an `upsert` that have other values; of a new one those that have a value."),
 	),
 ))
 
-func (s *Server) readWorkspaceChanges(c *call, r query.WorkspaceChangesRequest) (reply, error) {
+func (s *Server) readWorkspaceChanges(c *endpoint.Call, r query.WorkspaceChangesRequest) (endpoint.Reply, error) {
 	if r.History != uuid.Nil {
-		a, err := s.Audit.History(c.Context(), c.workspace(), r.History, r.Limit)
+		a, err := s.Audit.History(c.Context(), c.Workspace(), r.History, r.Limit)
 		return auditReply(r.FeedRequest, a), err
 	}
-	after, err := s.Audit.Begin(c.Context(), c.workspace(), r.FeedRequest)
+	after, err := s.Audit.Begin(c.Context(), c.Workspace(), r.FeedRequest)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
-		err := c.wait(func() error {
-			return s.Audit.Wait(c.Context(), c.workspace(), r.FeedRequest, after, s.stopping)
+		err := c.Wait(func() error {
+			return s.Audit.Wait(c.Context(), c.Workspace(), r.FeedRequest, after, s.Stopping)
 		})
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 	}
-	a, err := s.Audit.Read(c.Context(), c.workspace(), r, after)
+	a, err := s.Audit.Read(c.Context(), c.Workspace(), r, after)
 	return auditReply(r.FeedRequest, a), err
 }
 
-func auditReply(r query.FeedRequest, a audit.Answer) reply {
-	return reply{a.Changes, changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), 0, feedHints(r)}}
+func auditReply(r query.FeedRequest, a audit.Answer) endpoint.Reply {
+	return endpoint.Reply{
+		Data:     a.Changes,
+		Metadata: changesMetadata{a.Next, a.CaughtUp, a.Lag.Round(time.Millisecond).Seconds(), 0, feedHints(r)},
+	}
 }

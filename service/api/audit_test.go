@@ -83,7 +83,8 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	}
 	write := func(token, in, kind string) string {
 		t.Helper()
-		w.call(t, token, "POST", "/workspace/signal-subscriptions/upsert?workspace_id="+in, `{"signal_type":"`+kind+`"}`).into(t, &sent, nil)
+		w.call(t, token, "POST", "/workspace/signal-subscriptions/upsert?workspace_id="+in, `{"signal_type":"`+kind+`"}`).
+			into(t, &sent, nil)
 		return sent.Subscription.ID
 	}
 	_, cursor, caughtUp := f.ask(t, `{}`)

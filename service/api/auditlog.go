@@ -11,7 +11,8 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/auditlog"
 )
@@ -35,16 +36,17 @@ const (
 	maxAction = 81
 )
 
-func (s *Server) auditLogRoutes() []Route {
+func (s *Server) auditLogRoutes() []endpoint.Route {
 	const read, admin = workspace.WorkspaceRead, workspace.WorkspaceAdmin
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/audit", Operation: "list_audit_events",
-			Scope: read, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 512},
-			endpoint: noBody(s.listAuditEvents),
-			doc: operationDoc{
-				tag: tagAuditLog, summary: "List what changed access or left the house, the newest first",
-				text: "Sign-ins, members, roles, invitations, API keys, webhooks, Skills, Views, settings, commands of the operator, and reading above a threshold. With `order=oldest` in the order of the chain, without what is not chained yet: `next` then goes on with what follows later. Kept for 400 days, unless the operator says otherwise.",
-				params: []openapi.Parameter{
+			Scope: read, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 512},
+			Endpoint: endpoint.NoBody(s.listAuditEvents),
+			Doc: endpoint.Doc{
+				Tag: tagAuditLog, Summary: "List what changed access or left the house, the newest first",
+				Text: "Sign-ins, members, roles, invitations, API keys, webhooks, Skills, Views, settings, commands of the operator, and reading above a threshold. With `order=oldest` in the order of the chain, without what is not chained yet: `next` then goes on with what follows later. Kept for 400 days, unless the operator says otherwise.",
+				Params: []openapi.Parameter{
 					{
 						Name:        "action",
 						In:          "query",
@@ -60,22 +62,23 @@ func (s *Server) auditLogRoutes() []Route {
 					{Name: "cursor", In: "query", Schema: auditCursor.Schema, Description: "`metadata.next` of the page before."},
 					{Name: "limit", In: "query", Schema: auditLimit.Schema},
 				},
-				data:     schema.Object(schema.Required("events", schema.Array(auditEventSchema, 0, auditlog.MaxEvents))),
-				metadata: auditMetadataSchema,
-				codes:    []fault.Code{fault.CursorTooOld},
+				Data:     schema.Object(schema.Required("events", schema.Array(auditEventSchema, 0, auditlog.MaxEvents))),
+				Metadata: auditMetadataSchema,
+				Codes:    []fault.Code{fault.CursorTooOld},
 			}},
 		{Method: "GET", Path: "/workspace/audit/records", Operation: "list_records_delivered",
-			Scope: read, Also: admin, Caller: Admins, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 128},
-			endpoint: noBody(s.listDelivered),
-			doc: operationDoc{
-				tag: tagAuditLog, summary: "List how many records whom was given, by operation and hour, the latest first",
-				text: "Records that were charged. Sums appear within half a minute. More than the operator's threshold in an hour is an event too, `reads.above_threshold`.",
-				params: append([]openapi.Parameter{
+			Scope: read, Also: admin, Caller: endpoint.Admins, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.NoBody(s.listDelivered),
+			Doc: endpoint.Doc{
+				Tag: tagAuditLog, Summary: "List how many records whom was given, by operation and hour, the latest first",
+				Text: "Records that were charged. Sums appear within half a minute. More than the operator's threshold in an hour is an event too, `reads.above_threshold`.",
+				Params: append([]openapi.Parameter{
 					{Name: "principal_id", In: "query", Schema: schema.AnyUUID(), Description: "Only what this user or key was given."},
 					{Name: "since", In: "query", Schema: auditTime.Schema, Description: "From this hour on; a day is its begin in UTC."},
 					{Name: "until", In: "query", Schema: auditTime.Schema, Description: "Before this hour."},
-				}, pageParams(defaultEvents)...),
-				data: listOf("delivered", deliveredSchema), metadata: listMetadataSchema,
+				}, endpoint.PageParams(defaultEvents)...),
+				Data: endpoint.ListOf("delivered", deliveredSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 	}
 }
@@ -99,7 +102,10 @@ var (
 var principalSchema = schema.Named("AuditPrincipal", schema.Object(
 	schema.Required(
 		"kind",
-		rule.Enum(auditlog.PrincipalKinds()...).Schema.Described("`scim_token`: the identity provider of the workspace; `operator`: a command of who runs Atlas; `service`: Atlas by itself."),
+		rule.Enum(
+			auditlog.PrincipalKinds()...).Schema.Described(
+			"`scim_token`: the identity provider of the workspace; `operator`: a command of who runs Atlas; `service`: Atlas by itself.",
+		),
 	),
 	schema.Required("id", schema.Nullable(schema.UUID()).Described("Of a user or a key.")),
 ))
@@ -171,10 +177,10 @@ type auditMetadata struct {
 }
 
 // textParams returns query parameters as the members of an object, for rules.
-func (c *call) textParams(issues *input.Issues, names ...string) (*input.Reader, error) {
+func textParams(c *endpoint.Call, issues *input.Issues, names ...string) (*input.Reader, error) {
 	object := input.Value{Kind: input.Object}
 	for _, name := range names {
-		text, given, err := c.param(name)
+		text, given, err := c.Param(name)
 		if err != nil {
 			return nil, err
 		}
@@ -204,11 +210,11 @@ func idParam(issues *input.Issues, from *input.Reader, name string) uuid.UUID {
 	return uuid.Nil
 }
 
-func (s *Server) listAuditEvents(c *call) (reply, error) {
+func (s *Server) listAuditEvents(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
-	params, err := c.textParams(&issues, "action", "principal_id", "object_id", "since", "until", "order", "cursor")
+	params, err := textParams(c, &issues, "action", "principal_id", "object_id", "since", "until", "order", "cursor")
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	var q auditlog.Query
 	if action := rule.Pointer(auditAction).Member(&issues, params, "action", false); action != nil {
@@ -221,33 +227,36 @@ func (s *Server) listAuditEvents(c *call) (reply, error) {
 	if given := rule.Pointer(auditCursor).Member(&issues, params, "cursor", false); given != nil {
 		cursor = *given
 	}
-	q.Limit, err = c.integer(&issues, "limit", auditLimit)
-	if err := joinIssues(issues, err); err != nil {
-		return reply{}, err
+	q.Limit, err = c.Integer(&issues, "limit", auditLimit)
+	if err := endpoint.JoinIssues(issues, err); err != nil {
+		return endpoint.Reply{}, err
 	}
-	page, err := s.AuditLog.Read(c.Context(), c.workspace(), q, cursor)
+	page, err := s.AuditLog.Read(c.Context(), c.Workspace(), q, cursor)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	if page.Events == nil {
 		page.Events = []auditlog.Event{}
 	}
-	return reply{map[string][]auditlog.Event{"events": page.Events}, auditMetadata{q.Limit, orNil(page.Next), 0}}, nil
+	return endpoint.Reply{
+		Data:     map[string][]auditlog.Event{"events": page.Events},
+		Metadata: auditMetadata{q.Limit, orNil(page.Next), 0},
+	}, nil
 }
 
-func (s *Server) listDelivered(c *call) (reply, error) {
+func (s *Server) listDelivered(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
-	params, err := c.textParams(&issues, "principal_id", "since", "until")
+	params, err := textParams(c, &issues, "principal_id", "since", "until")
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	q := auditlog.DeliveredQuery{Principal: idParam(&issues, params, "principal_id")}
 	q.Since, q.Until = span(&issues, params)
-	m, err := c.page(defaultEvents)
-	if err := joinIssues(issues, err); err != nil {
-		return reply{}, err
+	m, err := c.Page(defaultEvents)
+	if err := endpoint.JoinIssues(issues, err); err != nil {
+		return endpoint.Reply{}, err
 	}
 	q.Limit, q.Offset = m.Limit, m.Offset
-	all, err := s.AuditLog.Delivered(c.Context(), c.workspace(), q)
-	return list("delivered", all, m), err
+	all, err := s.AuditLog.Delivered(c.Context(), c.Workspace(), q)
+	return endpoint.List("delivered", all, m), err
 }

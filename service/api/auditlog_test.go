@@ -15,8 +15,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/auditlog"
@@ -85,7 +85,7 @@ func TestEveryWriteIsAudited(t *testing.T) {
 			rows[route.Operation].method,
 			path+"?workspace_id="+s.in.String(),
 			s.fill(request.body),
-			http.Header{api.RequestIDHeader: {id}},
+			http.Header{endpoint.RequestIDHeader: {id}},
 		)
 		if a.status != http.StatusOK {
 			t.Errorf("%s: %d %s", route.Operation, a.status, a.text)

@@ -13,6 +13,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -25,7 +26,7 @@ type getOptions struct {
 
 // getBatchNumbers are the metadata of a batch of gets.
 type getBatchNumbers struct {
-	batchMetadata
+	endpoint.BatchMetadata
 	// Remaining is how many ids have no result, because the records before have as many
 	// bytes as the answer may have.
 	Remaining int `json:"remaining,omitzero"`
@@ -33,42 +34,47 @@ type getBatchNumbers struct {
 
 // getBatchMetadata is the metadata of a batch of gets.
 var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
-	schema.Required("credits", schema.Integer(0, maxBatch).Described("1 for each record found.").Example(1)),
-	schema.Required("succeeded", schema.Integer(0, maxBatch).Example(1)),
-	schema.Required("failed", schema.Integer(0, maxBatch)),
+	schema.Required("credits", schema.Integer(0, endpoint.MaxBatch).Described("1 for each record found.").Example(1)),
+	schema.Required("succeeded", schema.Integer(0, endpoint.MaxBatch).Example(1)),
+	schema.Required("failed", schema.Integer(0, endpoint.MaxBatch)),
 	schema.Optional(
 		"remaining",
-		schema.Integer(1, maxBatch-1).Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").Example(1),
+		schema.Integer(1, endpoint.MaxBatch-1).
+			Described("How many ids, the last ones, have no result because of `max_bytes`. Ask for them in another call.").
+			Example(1),
 	),
 ))
 
 // getBatchRoute is the route of a dataset that gets several records.
-func (s *Server) getBatchRoute(d catalog.Dataset) Route {
-	return Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
-		Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesGetBatch, rowsGet(d), 1024},
-		endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), doc: operationDoc{
-			tag: tagData, summary: "Get several " + string(d),
-			text: "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",
-			examples: []example{{
-				"two", "One with two of its fields, one unknown",
-				[]byte(`{"ids":["` + schema.SampleID + `","01a1fe20-0000-7000-8000-00000000dead"],"fields":["id","created_at"]}`),
+func (s *Server) getBatchRoute(d catalog.Dataset) endpoint.Route {
+	return endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
+		Scope: workspace.DataRead, Throttling: endpoint.Metered, WorkspaceRequired: true,
+		Budget:   endpoint.Budget{Places: endpoint.PlacesGetBatch, Rows: rowsGet(d), Heap: 1024},
+		Endpoint: endpoint.TakesBatchWith("ids", rule.UUID[uuid.UUID](), getBatchOptions(d), s.getDataBatch(d)), Doc: endpoint.Doc{
+			Tag: tagData, Summary: "Get several " + string(d),
+			Text: "An id that is given twice is answered, and costs, twice. `fields` and `include` apply to all records.",
+			Examples: []endpoint.Example{{
+				Name: "two", Summary: "One with two of its fields, one unknown",
+				Body: []byte(`{"ids":["` + schema.SampleID + `","01a1fe20-0000-7000-8000-00000000dead"],"fields":["id","created_at"]}`),
 			}},
-			data: resultsData(batchResults("id", recordWithRelated(d), batchCodes(fault.RecordNotFound)...)), metadata: getBatchMetadata,
+			Data: endpoint.ResultsData(
+				endpoint.BatchResults("id", recordWithRelated(d), endpoint.BatchCodes(fault.RecordNotFound)...),
+			), Metadata: getBatchMetadata,
 		}}
 }
 
 // getBatchOptions reads `fields` and `include`.
-func getBatchOptions(d catalog.Dataset) batchOptions[getOptions] {
+func getBatchOptions(d catalog.Dataset) endpoint.BatchOptions[getOptions] {
 	known := query.Includes(d)
-	include := rule.Array("keys of related records", rule.Enum(includeKeys(d)...), 1, len(known)).
+	include := rule.Array("keys of related records", rule.Enum(endpoint.IncludeKeys(d)...), 1, len(known)).
 		Described("Related records to embed, as in a get.")
 	fields := fieldsOfRecord[d]
-	return batchOptions[getOptions]{
-		properties: []schema.Property{
+	return endpoint.BatchOptions[getOptions]{
+		Properties: []schema.Property{
 			schema.Optional("fields", fields.Schema), schema.Optional("include", include.Schema),
 			schema.Optional("max_bytes", query.MaxBytesRule.Schema),
 		},
-		read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
+		Read: func(issues *input.Issues, r *input.Reader, into *getOptions) {
 			into.fields = fields.Member(issues, r, "fields", false)
 			into.maxBytes = query.MaxBytesRule.Member(issues, r, "max_bytes", false)
 			for _, key := range include.Member(issues, r, "include", false) {
@@ -82,15 +88,17 @@ func getBatchOptions(d catalog.Dataset) batchOptions[getOptions] {
 	}
 }
 
-func (s *Server) getDataBatch(d catalog.Dataset) func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
-	return func(c *call, items []batchItem[uuid.UUID], o getOptions) (reply, error) {
+func (s *Server) getDataBatch(
+	d catalog.Dataset,
+) func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
+	return func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
 		// get answers the first items, and has the records whose ids are among those.
-		get := func(ctx context.Context, first int, among func(id string) bool) ([]batchResult, error) {
-			results := resultsOf(items[:first])
+		get := func(ctx context.Context, first int, among func(id string) bool) ([]endpoint.BatchResult, error) {
+			results := endpoint.ResultsOf(items[:first])
 			var ids []string
 			for _, r := range results {
-				if r.err == nil && !slices.Contains(ids, r.id) && among(r.id) {
-					ids = append(ids, r.id)
+				if r.Err == nil && !slices.Contains(ids, r.ID) && among(r.ID) {
+					ids = append(ids, r.ID)
 				}
 			}
 			found, err := s.Search.GetBatch(ctx, d, ids, o.includes)
@@ -100,12 +108,12 @@ func (s *Server) getDataBatch(d catalog.Dataset) func(c *call, items []batchItem
 			bytes := 0
 			for i := range results {
 				r := &results[i]
-				if r.err != nil {
+				if r.Err != nil {
 					continue
 				}
-				record, exists := found[r.id]
+				record, exists := found[r.ID]
 				if !exists {
-					r.err = fault.New(fault.RecordNotFound, "no %s has the id %s", d.Singular(), r.id)
+					r.Err = fault.New(fault.RecordNotFound, "no %s has the id %s", d.Singular(), r.ID)
 					continue
 				}
 				if record, err = o.fields.Select(record); err != nil {
@@ -115,40 +123,40 @@ func (s *Server) getDataBatch(d catalog.Dataset) func(c *call, items []batchItem
 					results = results[:i]
 					break
 				}
-				r.data = record
+				r.Data = record
 			}
 			return results, s.withMerges(ctx, d, results)
 		}
-		return c.metered(len(items), func(ctx context.Context) (reply, int, error) {
+		return c.Metered(len(items), func(ctx context.Context) (endpoint.Reply, int, error) {
 			results, err := get(ctx, len(items), func(string) bool { return true })
 			if err != nil {
-				return reply{}, 0, err
+				return endpoint.Reply{}, 0, err
 			}
 			var ids []uuid.UUID
 			for i, r := range results {
-				if r.err == nil && !slices.Contains(ids, items[i].in) {
-					ids = append(ids, items[i].in)
+				if r.Err == nil && !slices.Contains(ids, items[i].In) {
+					ids = append(ids, items[i].In)
 				}
 			}
-			if err := c.keep(len(results), "", ids); err != nil {
-				return reply{}, 0, err
+			if err := c.Keep(len(results), "", ids); err != nil {
+				return endpoint.Reply{}, 0, err
 			}
-			r, err := c.batchReply("id", results)
-			m, _ := r.metadata.(batchMetadata)
+			r, err := c.BatchReply("id", results)
+			m, _ := r.Metadata.(endpoint.BatchMetadata)
 			m.Credits = int64(m.Succeeded)
-			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
-		}, func(ctx context.Context, kept keptPage) (reply, error) {
+			return endpoint.Reply{Data: r.Data, Metadata: getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
+		}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
 			var answered int
 			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
-				return reply{}, err
+				return endpoint.Reply{}, err
 			}
-			results, err := get(ctx, min(answered, len(items)), kept.had())
+			results, err := get(ctx, min(answered, len(items)), kept.Had())
 			if err != nil {
-				return reply{}, err
+				return endpoint.Reply{}, err
 			}
-			r, err := c.batchReply("id", results)
-			m, _ := r.metadata.(batchMetadata)
-			return reply{r.data, getBatchNumbers{m, len(items) - len(results)}}, err
+			r, err := c.BatchReply("id", results)
+			m, _ := r.Metadata.(endpoint.BatchMetadata)
+			return endpoint.Reply{Data: r.Data, Metadata: getBatchNumbers{m, len(items) - len(results)}}, err
 		})
 	}
 }

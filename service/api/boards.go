@@ -3,7 +3,8 @@ package api
 import (
 	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/boards"
 )
@@ -24,45 +25,57 @@ var boardSchema = schema.Named("Board", schema.Object(
 
 var boardDataSchema = schema.Named("BoardData", schema.Object(schema.Required("board", boardSchema)))
 
-func (s *Server) boardRoutes() []Route {
+func (s *Server) boardRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/boards", Operation: "list_boards",
-			Scope: read, Budget: Budget{placesRecords, 0, 256},
-			endpoint: lists("boards", defaultViews, s.listBoards),
-			doc: operationDoc{
-				tag: tagBoards, summary: "List boards, by name",
-				params: pageParams(defaultViews), data: listOf("boards", boardSchema), metadata: listMetadataSchema,
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 256},
+			Endpoint: endpoint.Lists("boards", defaultViews, s.listBoards),
+			Doc: endpoint.Doc{
+				Tag: tagBoards, Summary: "List boards, by name",
+				Params: endpoint.PageParams(
+					defaultViews,
+				), Data: endpoint.ListOf("boards", boardSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "GET", Path: "/workspace/boards/:id", Operation: "get_board",
-			Scope: read, Budget: Budget{placesRecords, 0, 64},
-			endpoint: noBody(s.getBoard),
-			doc: operationDoc{
-				tag: tagBoards, summary: "Get one board",
-				text: "It has the requests of its tiles, and none of what they find.",
-				data: boardDataSchema, codes: []fault.Code{fault.NotFound},
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.NoBody(s.getBoard),
+			Doc: endpoint.Doc{
+				Tag: tagBoards, Summary: "Get one board",
+				Text: "It has the requests of its tiles, and none of what they find.",
+				Data: boardDataSchema, Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/boards/upsert", Operation: "upsert_board",
-			Scope: write, Budget: Budget{placesRecords, 0, 64},
-			endpoint: stored(takes(boards.ChangeRule, s.upsertBoard)),
-			doc: operationDoc{
-				tag: tagBoards, summary: "Create or change a board",
-				text: "Without `id` it creates, and needs a `name`; with `id` it changes what is given. A board as read can be written. Requests of tiles may have relative dates: a board shows what they mean when it is looked at.",
-				examples: []example{
-					{"board", "A board of two tiles", []byte(`{"name":"Calgary this quarter","tiles":[{"kind":"chart","title":"Cost by stage","dataset":"projects","of":"data","request":{"filters":{"city":{"value":"calgary"}},"facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}}]}},{"kind":"pivot","title":"Use by year","dataset":"projects","of":"data","request":{"rows":{"field":"primary_use"},"columns":{"field":"permitted_at","interval":"year"}}}]}`)},
-					{"rename", "Another name, if nobody changed it meanwhile", []byte(`{"id":"` + schema.SampleID + `","name":"Calgary","revision":1}`)},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Stored(endpoint.Takes(boards.ChangeRule, s.upsertBoard)),
+			Doc: endpoint.Doc{
+				Tag: tagBoards, Summary: "Create or change a board",
+				Text: "Without `id` it creates, and needs a `name`; with `id` it changes what is given. A board as read can be written. Requests of tiles may have relative dates: a board shows what they mean when it is looked at.",
+				Examples: []endpoint.Example{
+					{
+						Name:    "board",
+						Summary: "A board of two tiles",
+						Body: []byte(
+							`{"name":"Calgary this quarter","tiles":[{"kind":"chart","title":"Cost by stage","dataset":"projects","of":"data","request":{"filters":{"city":{"value":"calgary"}},"facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}}]}},{"kind":"pivot","title":"Use by year","dataset":"projects","of":"data","request":{"rows":{"field":"primary_use"},"columns":{"field":"permitted_at","interval":"year"}}}]}`,
+						),
+					},
+					{
+						Name:    "rename",
+						Summary: "Another name, if nobody changed it meanwhile",
+						Body:    []byte(`{"id":"` + schema.SampleID + `","name":"Calgary","revision":1}`),
+					},
 				},
-				data: boardDataSchema, codes: []fault.Code{fault.NotFound, fault.RevisionConflict, fault.LimitReached},
-				links: schema.Map[openapi.Link]{
-					linkByID("get_board", "id", "/data/board/id"), linkByID("delete_board", "id", "/data/board/id"),
+				Data: boardDataSchema, Codes: []fault.Code{fault.NotFound, fault.RevisionConflict, fault.LimitReached},
+				Links: schema.Map[openapi.Link]{
+					endpoint.LinkByID("get_board", "id", "/data/board/id"), endpoint.LinkByID("delete_board", "id", "/data/board/id"),
 				},
 			}},
 		{Method: "DELETE", Path: "/workspace/boards/:id", Operation: "delete_board",
-			Scope: write, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteBoard),
-			doc: operationDoc{
-				tag: tagBoards, summary: "Delete a board, for everybody",
-				data: deletedSchema, codes: []fault.Code{fault.NotFound},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteBoard),
+			Doc: endpoint.Doc{
+				Tag: tagBoards, Summary: "Delete a board, for everybody",
+				Data: deletedSchema, Codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -71,20 +84,20 @@ type boardData struct {
 	Board boards.Board `json:"board"`
 }
 
-func (s *Server) listBoards(c *call, m listMetadata) ([]boards.Board, error) {
-	return s.Boards.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listBoards(c *endpoint.Call, m endpoint.ListMetadata) ([]boards.Board, error) {
+	return s.Boards.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
-func (s *Server) getBoard(c *call) (reply, error) {
-	b, err := s.Boards.Get(c.Context(), c.workspace(), boards.ID(c.pathID("id")))
-	return free(boardData{b}), err
+func (s *Server) getBoard(c *endpoint.Call) (endpoint.Reply, error) {
+	b, err := s.Boards.Get(c.Context(), c.Workspace(), boards.ID(c.PathID("id")))
+	return endpoint.FreeReply(boardData{b}), err
 }
 
-func (s *Server) upsertBoard(c *call, change boards.Change) (reply, error) {
-	b, err := s.Boards.Upsert(c.Context(), c.workspace(), c.principal.User, change)
-	return free(boardData{b}), err
+func (s *Server) upsertBoard(c *endpoint.Call, change boards.Change) (endpoint.Reply, error) {
+	b, err := s.Boards.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+	return endpoint.FreeReply(boardData{b}), err
 }
 
-func (s *Server) deleteBoard(c *call) (reply, error) {
-	return free(deleted{true}), s.Boards.Delete(c.Context(), c.workspace(), boards.ID(c.pathID("id")))
+func (s *Server) deleteBoard(c *endpoint.Call) (endpoint.Reply, error) {
+	return endpoint.FreeReply(deleted{true}), s.Boards.Delete(c.Context(), c.Workspace(), boards.ID(c.PathID("id")))
 }

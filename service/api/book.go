@@ -14,7 +14,8 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -32,61 +33,64 @@ type Book interface {
 
 const tagBook = "Book"
 
-func (s *Server) bookRoutes() []Route {
+func (s *Server) bookRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	routes := []Route{s.workspaceBatchRoute()}
+	routes := []endpoint.Route{s.workspaceBatchRoute()}
 	for _, d := range catalog.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
 		routes = append(routes,
-			Route{Method: "POST", Path: path + "/search", Operation: "search_" + many,
-				Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsSearch, 256},
-				endpoint: takes(query.SearchRule(d, catalog.Book), s.searchBook),
-				doc: operationDoc{
-					tag: tagBook, summary: "Search the " + string(d) + " of the book",
-					examples: []example{{
-						"tagged", "Those with a tag, changed last first",
-						[]byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`),
+			endpoint.Route{Method: "POST", Path: path + "/search", Operation: "search_" + many,
+				Scope: read, Throttling: endpoint.Metered, Budget: endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsSearch, Heap: 256},
+				Endpoint: endpoint.Takes(query.SearchRule(d, catalog.Book), s.searchBook),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Search the " + string(d) + " of the book",
+					Examples: []endpoint.Example{{
+						Name: "tagged", Summary: "Those with a tag, changed last first",
+						Body: []byte(`{"filters":{"tags":{"value":["priority","north"]}},"sort":{"field":"updated_at","order":"desc"}}`),
 					}},
-					data: schema.Array(bookRow(d), 0, query.MaxLimit), metadata: pageMetadataSchema, dryRun: dryRunAnswer,
-					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/0/id")},
+					Data: schema.Array(bookRow(d), 0, query.MaxLimit), Metadata: endpoint.PageMetadataSchema, DryRun: dryRunAnswer,
+					Links: schema.Map[openapi.Link]{endpoint.LinkByID("get_"+one, "id", "/data/0/id")},
 				}},
-			Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one,
-				Scope: read, Throttling: Metered, Conditional: true, Budget: Budget{placesSearch, 1, 64},
-				endpoint: noBody(s.getBook(d)),
-				doc: operationDoc{
-					tag: tagBook, summary: "Get one " + d.Singular() + " of the book", params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
-					data: record, metadata: getMetadata, codes: []fault.Code{fault.NotFound},
+			endpoint.Route{Method: "GET", Path: path + "/:id", Operation: "get_" + one,
+				Scope: read, Throttling: endpoint.Metered, Conditional: true, Budget: endpoint.Budget{Places: endpoint.PlacesSearch, Rows: 1, Heap: 64},
+				Endpoint: endpoint.NoBody(s.getBook(d)),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Get one " + d.Singular() + " of the book", Params: []openapi.Parameter{fieldsParam(d, fieldsOfBook[d])},
+					Data: record, Metadata: endpoint.GetMetadata, Codes: []fault.Code{fault.NotFound},
 				}},
-			Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one,
-				Scope: write, Budget: Budget{placesRecords, rowsMatched, 64},
-				endpoint: takes(upsert, s.upsertBook(d)).answering(s.bookAgain(d, false)),
-				doc: operationDoc{
-					tag: tagBook, summary: "Put " + article(d) + " into the book, or change what is said of it",
-					examples: upsertExamples[d], data: record, codes: upsertCodes(d),
-					links: schema.Map[openapi.Link]{linkByID("get_"+one, "id", "/data/id"), linkByID("delete_"+one, "id", "/data/id")},
+			endpoint.Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one,
+				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: rowsMatched, Heap: 64},
+				Endpoint: endpoint.Takes(upsert, s.upsertBook(d)).Answering(s.bookAgain(d, false)),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Put " + article(d) + " into the book, or change what is said of it",
+					Examples: upsertExamples[d], Data: record, Codes: upsertCodes(d),
+					Links: schema.Map[openapi.Link]{
+						endpoint.LinkByID("get_"+one, "id", "/data/id"),
+						endpoint.LinkByID("delete_"+one, "id", "/data/id"),
+					},
 				}},
-			Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch",
-				Scope: write, Budget: Budget{placesRecords, maxBatch * rowsMatched, 512},
-				endpoint: takesBatch("inputs", upsert, s.upsertBookBatch(d)).answering(s.bookAgain(d, true)),
-				doc: operationDoc{
-					tag: tagBook, summary: "Put several " + string(d) + " into the book, or change what is said of them",
-					data: resultsData(batchResults(book.IDKey(d), record, batchCodes(upsertCodes(d)...)...)),
+			endpoint.Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch",
+				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: endpoint.MaxBatch * rowsMatched, Heap: 512},
+				Endpoint: endpoint.TakesBatch("inputs", upsert, s.upsertBookBatch(d)).Answering(s.bookAgain(d, true)),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Put several " + string(d) + " into the book, or change what is said of them",
+					Data: endpoint.ResultsData(endpoint.BatchResults(book.IDKey(d), record, endpoint.BatchCodes(upsertCodes(d)...)...)),
 				}},
-			Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one,
-				Scope: write, Budget: Budget{placesRecords, 0, 32},
-				endpoint: noBody(s.deleteBook(d)),
-				doc: operationDoc{
-					tag: tagBook, summary: "Take " + article(d) + " out of the book",
-					text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
-					data: deletedSchema,
+			endpoint.Route{Method: "DELETE", Path: path + "/:id", Operation: "delete_" + one,
+				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+				Endpoint: endpoint.NoBody(s.deleteBook(d)),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Take " + article(d) + " out of the book",
+					Text: "What the workspace says of it is deleted; the global record stays. One that is not in the book is fine.",
+					Data: deletedSchema,
 				}},
-			Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch",
-				Scope: write, Budget: Budget{placesRecords, 0, 64},
-				endpoint: takesBatchWith("ids", rule.UUID[uuid.UUID](), deletionOptions(d), s.deleteBookBatch(d)),
-				doc: operationDoc{
-					tag: tagBook, summary: "Take several " + string(d) + " out of the book",
-					data: resultsData(batchResults(book.IDKey(d), nil, batchCodes(fault.RevisionConflict)...)),
+			endpoint.Route{Method: "POST", Path: path + "/delete/batch", Operation: "delete_" + many + "_batch",
+				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+				Endpoint: endpoint.TakesBatchWith("ids", rule.UUID[uuid.UUID](), deletionOptions(d), s.deleteBookBatch(d)),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Take several " + string(d) + " out of the book",
+					Data: endpoint.ResultsData(endpoint.BatchResults(book.IDKey(d), nil, endpoint.BatchCodes(fault.RevisionConflict)...)),
 				}},
 		)
 	}
@@ -101,16 +105,24 @@ func article(d catalog.Dataset) string {
 }
 
 // upsertExamples show both ways of naming a record.
-var upsertExamples = map[catalog.Dataset][]example{
+var upsertExamples = map[catalog.Dataset][]endpoint.Example{
 	catalog.Accounts: {
-		{"id", "By id", []byte(`{"account_id":"` + schema.SampleID + `","icp_tier":"tier_1","tags":["north","priority"]}`)},
-		{"match", "By domain", []byte(`{"match":{"domain":"https://www.bow-valley-builders.example/"},"workspace_status":"in talks","notes":null}`)},
+		{
+			Name:    "id",
+			Summary: "By id",
+			Body:    []byte(`{"account_id":"` + schema.SampleID + `","icp_tier":"tier_1","tags":["north","priority"]}`),
+		},
+		{
+			Name:    "match",
+			Summary: "By domain",
+			Body:    []byte(`{"match":{"domain":"https://www.bow-valley-builders.example/"},"workspace_status":"in talks","notes":null}`),
+		},
 	},
 	catalog.Contacts: {
-		{"id", "By id", []byte(`{"contact_id":"` + schema.SampleID + `","notes":"Met at the fair."}`)},
-		{"match", "By e-mail address", []byte(`{"match":{"email":"Ada@Example.com"},"workspace_status":"in talks"}`)},
+		{Name: "id", Summary: "By id", Body: []byte(`{"contact_id":"` + schema.SampleID + `","notes":"Met at the fair."}`)},
+		{Name: "match", Summary: "By e-mail address", Body: []byte(`{"match":{"email":"Ada@Example.com"},"workspace_status":"in talks"}`)},
 	},
-	catalog.Projects: {{"id", "By id", []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
+	catalog.Projects: {{Name: "id", Summary: "By id", Body: []byte(`{"project_id":"` + schema.SampleID + `","tags":[]}`)}},
 }
 
 // upsertCodes are the codes of a well-formed upsert that fails.
@@ -121,94 +133,94 @@ func upsertCodes(d catalog.Dataset) []fault.Code {
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.RevisionConflict, fault.LimitReached}
 }
 
-func (s *Server) searchBook(c *call, q query.Query) (reply, error) {
+func (s *Server) searchBook(c *endpoint.Call, q query.Query) (endpoint.Reply, error) {
 	return s.search(c, s.bookSearch(c, q))
 }
 
-func (s *Server) bookSearch(c *call, q query.Query) searching {
-	in := c.workspace()
+func (s *Server) bookSearch(c *endpoint.Call, q query.Query) searching {
+	in := c.Workspace()
 	q.Base.Workspace = in.String()
 	return searching{
 		q, "search_workspace_" + string(q.Dataset), q.ReadsPrivate(),
 		func(ctx context.Context, q query.Query) (query.Page, error) {
 			return s.Records.SearchBook(ctx, in, q)
-		}, recordsOf,
+		}, endpoint.RecordsOf,
 	}
 }
 
-func (s *Server) getBook(d catalog.Dataset) handler {
-	return func(c *call) (reply, error) {
-		fields, err := c.fields(fieldsOfBook[d])
+func (s *Server) getBook(d catalog.Dataset) endpoint.Handler {
+	return func(c *endpoint.Call) (endpoint.Reply, error) {
+		fields, err := fields(c, fieldsOfBook[d])
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		return c.meteredGet(func(ctx context.Context) (jsontext.Value, error) {
-			row, err := s.Book.Get(ctx, c.workspace(), d, c.pathID("id"))
+		return c.MeteredGet(func(ctx context.Context) (jsontext.Value, error) {
+			row, err := s.Book.Get(ctx, c.Workspace(), d, c.PathID("id"))
 			if err == nil {
 				row, err = fields.Select(row)
 			}
-			return row, s.orMerged(ctx, d, c.pathID("id").String(), err)
+			return row, s.orMerged(ctx, d, c.PathID("id").String(), err)
 		})
 	}
 }
 
-func (s *Server) upsertBook(d catalog.Dataset) func(c *call, in book.Input) (reply, error) {
-	return func(c *call, in book.Input) (reply, error) {
-		outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, []book.Input{in})
+func (s *Server) upsertBook(d catalog.Dataset) func(c *endpoint.Call, in book.Input) (endpoint.Reply, error) {
+	return func(c *endpoint.Call, in book.Input) (endpoint.Reply, error) {
+		outcomes, err := s.Book.Upsert(c.Context(), c.Workspace(), d, []book.Input{in})
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 		if outcomes[0].Err != nil {
-			return reply{}, s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
+			return endpoint.Reply{}, s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
 		}
-		return free(outcomes[0].Row), c.keepBook([]map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
+		return endpoint.FreeReply(outcomes[0].Row), keepBook(c, []map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
 	}
 }
 
-func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *call, items []batchItem[book.Input]) (reply, error) {
-	return func(c *call, items []batchItem[book.Input]) (reply, error) {
-		results := make([]batchResult, len(items))
+func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
+	return func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
+		results := make([]endpoint.BatchResult, len(items))
 		for i, item := range items {
-			results[i] = batchResult{id: item.in.Record, err: item.err}
+			results[i] = endpoint.BatchResult{ID: item.In.Record, Err: item.Err}
 		}
-		if positions, inputs := validItems(items); len(inputs) > 0 {
-			outcomes, err := s.Book.Upsert(c.Context(), c.workspace(), d, inputs)
+		if positions, inputs := endpoint.ValidItems(items); len(inputs) > 0 {
+			outcomes, err := s.Book.Upsert(c.Context(), c.Workspace(), d, inputs)
 			if err != nil {
-				return reply{}, err
+				return endpoint.Reply{}, err
 			}
 			for j, i := range positions {
-				results[i] = batchResult{id: outcomes[j].Record, err: outcomes[j].Err}
+				results[i] = endpoint.BatchResult{ID: outcomes[j].Record, Err: outcomes[j].Err}
 				if outcomes[j].Err == nil {
-					results[i].data = outcomes[j].Row
+					results[i].Data = outcomes[j].Row
 				}
 			}
 		}
 		if err := s.withMerges(c.Context(), d, results); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		done, m, err := c.itemResults(book.IDKey(d), results)
+		done, m, err := c.ItemResults(book.IDKey(d), results)
 		if err == nil {
-			err = c.keepBook(done)
+			err = keepBook(c, done)
 		}
-		return reply{map[string]any{"results": done}, m}, err
+		return endpoint.Reply{Data: map[string]any{"results": done}, Metadata: m}, err
 	}
 }
 
-func (s *Server) deleteBook(d catalog.Dataset) handler {
-	return func(c *call) (reply, error) {
-		err := s.Book.Delete(c.Context(), c.workspace(), d, []uuid.UUID{c.pathID("id")})
-		return free(deleted{true}), err
+func (s *Server) deleteBook(d catalog.Dataset) endpoint.Handler {
+	return func(c *endpoint.Call) (endpoint.Reply, error) {
+		err := s.Book.Delete(c.Context(), c.Workspace(), d, []uuid.UUID{c.PathID("id")})
+		return endpoint.FreeReply(deleted{true}), err
 	}
 }
 
 // deletionOptions are what a batch of deletions expects of its records.
-func deletionOptions(d catalog.Dataset) batchOptions[map[uuid.UUID]book.Expectation] {
-	expected := book.DeletionsRule(d, maxBatch)
-	return batchOptions[map[uuid.UUID]book.Expectation]{
-		properties: []schema.Property{schema.Optional("expected", expected.Schema.Described(
+func deletionOptions(d catalog.Dataset) endpoint.BatchOptions[map[uuid.UUID]book.Expectation] {
+	expected := book.DeletionsRule(d, endpoint.MaxBatch)
+	return endpoint.BatchOptions[map[uuid.UUID]book.Expectation]{
+		Properties: []schema.Property{schema.Optional("expected", expected.Schema.Described(
 			"Of some of the ids: the record is taken out only if it is in the book with these values. Otherwise it stays, and its item is "+
 				"`revision_conflict` with what is there as `current`."))},
-		read: func(issues *input.Issues, r *input.Reader, into *map[uuid.UUID]book.Expectation) {
+		Read: func(issues *input.Issues, r *input.Reader, into *map[uuid.UUID]book.Expectation) {
 			*into = expected.Member(issues, r, "expected", false)
 		},
 	}
@@ -216,9 +228,9 @@ func deletionOptions(d catalog.Dataset) batchOptions[map[uuid.UUID]book.Expectat
 
 func (s *Server) deleteBookBatch(
 	d catalog.Dataset,
-) func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
-	return func(c *call, items []batchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (reply, error) {
-		positions, records := validItems(items)
+) func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (endpoint.Reply, error) {
+	return func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (endpoint.Reply, error) {
+		positions, records := endpoint.ValidItems(items)
 		deletions := book.Deletions(records...)
 		for i, id := range records {
 			if e, is := expected[id]; is {
@@ -233,24 +245,24 @@ func (s *Server) deleteBookBatch(
 			}
 		}
 		if err := issues.Err(); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		refused, err := s.Book.DeleteIf(c.Context(), c.workspace(), d, deletions)
+		refused, err := s.Book.DeleteIf(c.Context(), c.Workspace(), d, deletions)
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		results := resultsOf(items)
+		results := endpoint.ResultsOf(items)
 		for i, err := range refused {
-			results[positions[i]].err = err
+			results[positions[i]].Err = err
 		}
-		return c.batchReply(book.IDKey(d), results)
+		return c.BatchReply(book.IDKey(d), results)
 	}
 }
 
 // keepBook keeps of the results of upserts which records they are of, and why others
 // failed, not the records.
-func (c *call) keepBook(results []map[string]any) (err error) {
-	if !c.keeping() {
+func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
+	if !c.Keeping() {
 		return nil
 	}
 	kept := make([]map[string]any, len(results))
@@ -262,17 +274,17 @@ func (c *call) keepBook(results []map[string]any) (err error) {
 			}
 		}
 	}
-	c.kept, err = json.Marshal(kept)
+	c.Kept, err = json.Marshal(kept)
 	return err
 }
 
 // bookAgain answers a repetition of upserts with the rows as they are now.
-func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []byte) (reply, error) {
+func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
 	key := book.IDKey(d)
-	return func(c *call, kept []byte) (reply, error) {
+	return func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
 		var results []map[string]any
 		if err := json.Unmarshal(kept, &results); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 		var ids []uuid.UUID
 		for _, r := range results {
@@ -280,11 +292,11 @@ func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []b
 				ids = append(ids, id)
 			}
 		}
-		rows, err := s.Book.Rows(c.Context(), c.workspace(), d, ids)
+		rows, err := s.Book.Rows(c.Context(), c.Workspace(), d, ids)
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		var m batchMetadata
+		var m endpoint.BatchMetadata
 		for _, r := range results {
 			if r["status"] == "ok" {
 				id, _ := uuid.Parse(textOf(r[key]))
@@ -295,17 +307,17 @@ func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *call, kept []b
 				}
 				gone := fault.New(fault.NotFound, "the %s was put into the book, and is not there anymore", d.Singular())
 				if !batch {
-					return reply{}, gone
+					return endpoint.Reply{}, gone
 				}
-				r["status"], r["error"] = gone.Code, c.itemErrorOf(gone)
+				r["status"], r["error"] = gone.Code, c.ItemErrorOf(gone)
 			}
 			m.Failed++
 		}
 		if !batch {
 			row, _ := results[0]["data"].(jsontext.Value)
-			return free(row), nil
+			return endpoint.FreeReply(row), nil
 		}
-		return reply{data: map[string]any{"results": results}, metadata: m}, nil
+		return endpoint.Reply{Data: map[string]any{"results": results}, Metadata: m}, nil
 	}
 }
 

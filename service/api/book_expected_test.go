@@ -79,7 +79,12 @@ func TestExpectedOfTheBook(t *testing.T) {
 	if w.call(t, key, "POST", "/workspace/accounts/search", search).into(t, &rows, nil); len(rows) != 1 || rows[0].UpdatedBy != nil {
 		t.Errorf("changed by a key: %+v", rows)
 	}
-	upsert(tokenFor(t, member), as, one, `"notes":null,"expected":{"notes":"by a key","tags":["a"],"icp_tier":null,"workspace_status":"met"}`).into(t, nil, nil)
+	upsert(
+		tokenFor(t, member),
+		as,
+		one,
+		`"notes":null,"expected":{"notes":"by a key","tags":["a"],"icp_tier":null,"workspace_status":"met"}`,
+	).into(t, nil, nil)
 	w.call(t, key, "POST", "/workspace/accounts/search", search).into(t, &rows, nil)
 	if len(rows) != 1 || rows[0].UpdatedBy == nil || *rows[0].UpdatedBy != by {
 		t.Errorf("changed by a member: %+v", rows)

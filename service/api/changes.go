@@ -13,6 +13,7 @@ import (
 	"atlas/search/catalog"
 	"atlas/search/changes"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -27,25 +28,33 @@ type Changes interface {
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
-func (s *Server) changesRoutes() []Route {
-	var routes []Route
+func (s *Server) changesRoutes() []endpoint.Route {
+	var routes []endpoint.Route
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes",
-			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true, Budget: Budget{placesChanges, 1 + query.MaxChanges, 512},
-			endpoint: takes(query.ChangesRule(d), s.readChanges),
-			doc: operationDoc{
-				tag: tagData, summary: "Follow the changes of " + string(d),
-				text: "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
-				free: "Without `records` it",
-				examples: []example{
-					{"now", "A cursor from now on", []byte(`{}`)},
-					{
-						"since", "What was told since a day, with two fields of each record",
-						[]byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`),
+		routes = append(
+			routes,
+			endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/changes", Operation: "read_" + string(d) + "_changes",
+				Scope: workspace.DataRead, Throttling: endpoint.Metered, WorkspaceRequired: true,
+				Budget:   endpoint.Budget{Places: endpoint.PlacesChanges, Rows: 1 + query.MaxChanges, Heap: 512},
+				Endpoint: endpoint.Takes(query.ChangesRule(d), s.readChanges),
+				Doc: endpoint.Doc{
+					Tag: tagData, Summary: "Follow the changes of " + string(d),
+					Text: "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+					Free: "Without `records` it",
+					Examples: []endpoint.Example{
+						{Name: "now", Summary: "A cursor from now on", Body: []byte(`{}`)},
+						{
+							Name: "since", Summary: "What was told since a day, with two fields of each record",
+							Body: []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`),
+						},
 					},
-				},
-				data: schema.Array(changeSchema(d), 0, query.MaxChanges), metadata: changesMetadataSchema, codes: []fault.Code{fault.CursorTooOld},
-			}})
+					Data: schema.Array(
+						changeSchema(d),
+						0,
+						query.MaxChanges,
+					), Metadata: changesMetadataSchema, Codes: []fault.Code{fault.CursorTooOld},
+				}},
+		)
 	}
 	return routes
 }
@@ -63,7 +72,8 @@ func changeSchema(d catalog.Dataset) *schema.Schema {
 		schema.Required("at", schema.Time().Described("When the change was told: searches saw it.")),
 		schema.Required(
 			"changed",
-			schema.Array(schema.String("stage"), 0, 0).Described("The fields of an `upsert` that have other values; all of them where the record is new."),
+			schema.Array(schema.String("stage"), 0, 0).
+				Described("The fields of an `upsert` that have other values; all of them where the record is new."),
 		),
 		schema.Optional("record", recordSchema(d).Described("The record as it is now; only of an `upsert`, with `records`.")),
 	))
@@ -83,10 +93,11 @@ var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
 	schema.Required("caught_up", schema.Boolean().Described("Nothing follows yet.")),
 	schema.Required(
 		"lag_s",
-		(&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").Example(0),
+		(&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").
+			Example(0),
 	),
 	schema.Required("credits", schema.Integer(0, query.MaxChanges).Described("1 for each record.").Example(0)),
-	hints,
+	endpoint.Hints,
 ))
 
 // renderedChange is a change in an answer.
@@ -99,32 +110,32 @@ type renderedChange struct {
 	Record  jsontext.Value `json:"record,omitzero"`
 }
 
-func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
+func (s *Server) readChanges(c *endpoint.Call, r query.ChangesRequest) (endpoint.Reply, error) {
 	if r.History != uuid.Nil {
-		if err := c.unmetered(); err != nil {
-			return reply{}, err
+		if err := c.Unmetered(); err != nil {
+			return endpoint.Reply{}, err
 		}
 		a, err := s.Changes.History(c.Context(), r)
 		return changesReply(r.FeedRequest, a), err
 	}
 	after, err := s.Changes.Begin(c.Context(), r)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	metered := r.Records && r.Begins()
 	if !metered {
-		if err := c.unmetered(); err != nil {
-			return reply{}, err
+		if err := c.Unmetered(); err != nil {
+			return endpoint.Reply{}, err
 		}
 	}
 	// The rest of the time is for reading.
 	if r.Wait = min(r.Wait, s.RequestTimeout*2/3); r.Wait > 0 && r.Begins() {
-		err := c.wait(func() (err error) {
-			after, err = s.Changes.Wait(c.Context(), r, after, s.stopping)
+		err := c.Wait(func() (err error) {
+			after, err = s.Changes.Wait(c.Context(), r, after, s.Stopping)
 			return err
 		})
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 	}
 	if metered {
@@ -135,45 +146,45 @@ func (s *Server) readChanges(c *call, r query.ChangesRequest) (reply, error) {
 }
 
 // chargeChanges answers with changes and records. Which records is kept.
-func (s *Server) chargeChanges(c *call, r query.ChangesRequest, after changes.Position) (reply, error) {
-	page := func(ctx context.Context) (reply, int, error) {
+func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after changes.Position) (endpoint.Reply, error) {
+	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		a, err := s.Changes.Read(ctx, r, after)
 		if err != nil {
-			return reply{}, 0, err
+			return endpoint.Reply{}, 0, err
 		}
 		var ids []uuid.UUID
 		for _, item := range a.Items {
 			if item.Record != nil {
 				id, err := uuid.Parse(item.ID)
 				if err != nil {
-					return reply{}, 0, err
+					return endpoint.Reply{}, 0, err
 				}
 				ids = append(ids, id)
 			}
 		}
 		m := changesMetadataOf(r.FeedRequest, a)
 		m.Credits = 0
-		return changesReply(r.FeedRequest, a), a.Delivered, c.keep(m, a.From, ids)
+		return changesReply(r.FeedRequest, a), a.Delivered, c.Keep(m, a.From, ids)
 	}
-	return c.metered(r.Limit, func(ctx context.Context) (reply, int, error) {
-		return c.guarded(r.ReadsPrivate(), func() (reply, int, error) { return page(ctx) })
-	}, func(ctx context.Context, kept keptPage) (reply, error) {
+	return c.Metered(r.Limit, func(ctx context.Context) (endpoint.Reply, int, error) {
+		return c.Guarded(r.ReadsPrivate(), func() (endpoint.Reply, int, error) { return page(ctx) })
+	}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
 		var m changesMetadata
 		if err := json.Unmarshal(kept.Metadata, &m); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
-		had := kept.had()
+		had := kept.Had()
 		if !kept.Listed {
 			// Without its records the page would tell a follower that all of them are gone.
 			had = func(string) bool { return true }
 		}
 		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, had)
-		return reply{renderChanges(a.Items), m}, err
+		return endpoint.Reply{Data: renderChanges(a.Items), Metadata: m}, err
 	})
 }
 
-func changesReply(r query.FeedRequest, a changes.Answer) reply {
-	return reply{renderChanges(a.Items), changesMetadataOf(r, a)}
+func changesReply(r query.FeedRequest, a changes.Answer) endpoint.Reply {
+	return endpoint.Reply{Data: renderChanges(a.Items), Metadata: changesMetadataOf(r, a)}
 }
 
 func renderChanges(list []changes.Item) []renderedChange {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // Pages of a configured origin may call the API, without credentials. To other
@@ -27,7 +27,7 @@ func TestCORS(t *testing.T) {
 	w.server.Origins = []string{ours, "http://localhost:3000"}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)
-	w.base = listening.URL + api.Version
+	w.base = listening.URL + endpoint.Version
 	for _, c := range []struct {
 		origin, path, method, headers string
 		status                        int
@@ -45,7 +45,8 @@ func TestCORS(t *testing.T) {
 		{"https://evil.example", "/no/such/route", "GET", "authorization", 404, false},
 	} {
 		a := preflight(c.origin, c.path, c.method, c.headers)
-		if a.status != c.status || (allowed(a) == c.origin) != c.allowed || !c.allowed && allowed(a) != "" || a.header.Get("X-Request-Id") == "" {
+		if a.status != c.status || (allowed(a) == c.origin) != c.allowed || !c.allowed && allowed(a) != "" ||
+			a.header.Get("X-Request-Id") == "" {
 			t.Errorf("%+v: %d %v", c, a.status, a.header)
 		}
 		if a.header.Get("Access-Control-Allow-Credentials") != "" {
@@ -77,7 +78,7 @@ func TestOrigins(t *testing.T) {
 		"https://App.example": false, "https://user@app.example": false, "ftp://app.example": false, "https://": false,
 		"https://app.example?x": false,
 	} {
-		if err := api.CheckOrigin(origin); (err == nil) != ok {
+		if err := endpoint.CheckOrigin(origin); (err == nil) != ok {
 			t.Errorf("%q: %v", origin, err)
 		}
 	}

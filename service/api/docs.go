@@ -10,10 +10,11 @@ import (
 	"atlas"
 	"atlas/internal/fault"
 	"atlas/internal/release"
+	"atlas/service/endpoint"
 	"atlas/service/manual"
 )
 
-// What a request costs in tokens of classDocuments, for its bytes or its work. A search of
+// What a request costs in tokens of ClassDocuments, for its bytes or its work. A search of
 // the documentation reads all of it.
 const (
 	costOpenAPI = 10
@@ -22,23 +23,31 @@ const (
 
 // documentRows are the OpenAPI document and the documentation. What does not change is made
 // and compressed once.
-func (s *Server) documentRows(document []byte) []stranger {
+func (s *Server) documentRows(document []byte) []endpoint.Stranger {
 	pages := sync.OnceValue(s.manual) // with the first request for one
-	var rows []stranger
-	whole := s.unchanging(document)
+	var rows []endpoint.Stranger
+	whole := s.Unchanging(document)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		rows = append(rows, stranger{
-			method: method, path: Version + documentPath, operation: "get_openapi", class: classDocuments,
-			cost: costOpenAPI, handle: whole,
+		rows = append(rows, endpoint.Stranger{
+			Method: method, Path: endpoint.Version + endpoint.DocumentPath, Operation: "get_openapi", Class: endpoint.ClassDocuments,
+			Cost: costOpenAPI, Handle: whole,
 		})
 		show := func(ctx *gin.Context) { showPage(ctx, pages()) }
-		rows = append(rows,
-			stranger{method: method, path: DocsPath, operation: "docs", class: classDocuments, handle: show},
-			stranger{method: method, path: DocsPath + "/*file", operation: "docs", class: classDocuments, handle: show},
-			stranger{
-				method: method, path: DocsPath + manual.SearchPath, below: true, operation: "docs",
-				class: classDocuments, cost: costSearch, handle: s.searchPages(pages),
-			})
+		rows = append(
+			rows,
+			endpoint.Stranger{Method: method, Path: endpoint.DocsPath, Operation: "docs", Class: endpoint.ClassDocuments, Handle: show},
+			endpoint.Stranger{
+				Method:    method,
+				Path:      endpoint.DocsPath + "/*file",
+				Operation: "docs",
+				Class:     endpoint.ClassDocuments,
+				Handle:    show,
+			},
+			endpoint.Stranger{
+				Method: method, Path: endpoint.DocsPath + manual.SearchPath, Below: true, Operation: "docs",
+				Class: endpoint.ClassDocuments, Cost: costSearch, Handle: s.searchPages(pages),
+			},
+		)
 	}
 	return rows
 }
@@ -56,7 +65,7 @@ func (s *Server) searchPages(pages func() *manual.Manual) gin.HandlerFunc {
 			defer func() { <-turns }()
 			showPage(ctx, pages())
 		case <-ctx.Request.Context().Done():
-			callOf(ctx).fail(fault.BackendUnavailable(ctx.Request.Context().Err(), "the request"))
+			endpoint.CallOf(ctx).Fail(fault.BackendUnavailable(ctx.Request.Context().Err(), "the request"))
 		}
 	}
 }
@@ -70,23 +79,24 @@ func showPage(ctx *gin.Context, m *manual.Manual) {
 	if near := m.Nearest(ctx.Param("file")); near != "" {
 		text += fmt.Sprintf("; did you mean %s?", near)
 	} else {
-		text += "; " + DocsPath + " lists all, and the OpenAPI document is " + Version + documentPath
+		text += "; " + endpoint.DocsPath + " lists all, and the OpenAPI document is " + endpoint.Version + endpoint.DocumentPath
 	}
-	callOf(ctx).fail(fault.New(fault.NotFound, "%s", text))
+	endpoint.CallOf(ctx).Fail(fault.New(fault.NotFound, "%s", text))
 }
 
 // manual makes the documentation.
 func (s *Server) manual() *manual.Manual {
 	m, err := manual.New(manual.Options{
-		Root: DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
+		Root: endpoint.DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
 		Addresses: map[string]string{
 			"README.md": "start", "CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md",
 			"SECURITY.md": "reporting.md",
 		},
-		Made:     map[string][]byte{errorsPage: errorsText()},
-		Document: s.Document(), DocumentAddress: Version + documentPath, Errors: errorsPage, Version: release.Version(),
-		After: "Use", Beside: "- [Reference](" + referencePath + "): all operations, with forms that send their requests\n" +
-			"- [Errors](" + errorsPath + "): each code, what it means and what to do",
+		Made:     map[string][]byte{endpoint.ErrorsPage: endpoint.ErrorsText()},
+		Document: s.Document(), DocumentAddress: endpoint.Version + endpoint.DocumentPath, Errors: endpoint.ErrorsPage,
+		Version: release.Version(),
+		After: "Use", Beside: "- [Reference](" + endpoint.ReferencePath + "): all operations, with forms that send their requests\n" +
+			"- [Errors](" + endpoint.ErrorsPath + "): each code, what it means and what to do",
 	})
 	if err != nil {
 		panic(err) // the files are in the program: a test makes all pages

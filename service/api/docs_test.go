@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // documentation is a server without backends; its pages are made once for all tests.
 var documentation = sync.OnceValue(func() http.Handler {
-	return (&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
+	return (&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
 })
 
 // docsPage asks for a page, with headers in pairs.
@@ -75,7 +76,7 @@ func TestDocumentation(t *testing.T) {
 			switch {
 			case strings.HasPrefix(to, "/docs"):
 				follow(to, path)
-			case to != "" && to != "/" && to != "data:," && to != api.Version+"/openapi.json" && !strings.HasPrefix(to, "https://"):
+			case to != "" && to != "/" && to != "data:," && to != endpoint.Version+"/openapi.json" && !strings.HasPrefix(to, "https://"):
 				t.Errorf("%s leads to %s", path, m[1])
 			}
 		}

@@ -5,7 +5,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/release"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 )
 
 // introduction is the description of the document.
@@ -25,7 +26,11 @@ A member at the top of a body, or of an item of a batch, that may be left out ma
 
 // Document builds the OpenAPI document from the route table and the field catalog.
 func (s *Server) Document() openapi.Document {
-	return describe(openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction}, documentTags(), s.Routes())
+	return endpoint.Document(
+		openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction},
+		documentTags(),
+		s.Routes(),
+	)
 }
 
 func documentTags() []openapi.Tag {
@@ -34,7 +39,10 @@ func documentTags() []openapi.Tag {
 		{Name: tagFields, Description: "What can be filtered by, and what was used."},
 		{Name: tagWorkspace, Description: "The workspace itself."},
 		{Name: tagBook, Description: "What a workspace keeps on global records: status, notes, tags, tiers."},
-		{Name: tagViews, Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them."},
+		{
+			Name:        tagViews,
+			Description: "Named, shared choices of records: Dynamic ones by a definition, Static ones by what was put into them.",
+		},
 		{Name: tagBoards, Description: "Pages of charts, pivots, maps and Views that a workspace shares."},
 		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
 		{Name: tagAlerts, Description: "Which records began to match a user's Dynamic Views."},
@@ -46,7 +54,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagAuditLog, Description: "What changed access to a workspace or left the house, and who was given how many records."},
 		{Name: tagSignals, Description: "Which types of signals a workspace tracks."},
 		{Name: tagSkills, Description: "Bundles of instructions, personal or the workspace's."},
-		{Name: tagService, Description: "The document and the state of the service; no token is needed."},
+		{Name: endpoint.TagService, Description: "The document and the state of the service; no token is needed."},
 	}
 }
 

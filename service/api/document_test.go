@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // read decodes the document and validates it against the OpenAPI Initiative's schema of
@@ -180,14 +181,14 @@ func TestDocumentHasEveryRoute(t *testing.T) {
 			if method == "servers" {
 				continue
 			}
-			where := api.Version + path
+			where := endpoint.Version + path
 			if strings.HasPrefix(path, "/health") {
 				where = path
 			}
 			documented[strings.ToUpper(method)+" "+where] = true
 		}
 	}
-	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
+	s := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
 	router := api.Router(s)
 	served := map[string]bool{}
 	param := regexp.MustCompile(`:(\w+)`)
@@ -226,17 +227,17 @@ func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 	for _, r := range (&api.Server{}).Routes() {
 		o := at(d, "paths", param.ReplaceAllString(r.Path, "{$1}"), strings.ToLower(r.Method))
 		var scope any = string(r.Scope)
-		if r.Caller == api.Newcomers {
+		if r.Caller == endpoint.Newcomers {
 			scope = nil // a user without membership has no scopes
 		}
 		if got := at(o, "x-scope"); got != scope {
 			t.Errorf("%s has the scope %v", r.Operation, got)
 		}
-		if got := at(o, "x-throttled"); got != (r.Throttling != api.Never) {
+		if got := at(o, "x-throttled"); got != (r.Throttling != endpoint.Never) {
 			t.Errorf("%s: throttled %v", r.Operation, got)
 		}
 		want := "0"
-		if r.Throttling == api.Metered {
+		if r.Throttling == endpoint.Metered {
 			want = "1"
 		}
 		if got, _ := at(o, "x-credits", "amount").(json.Number); got.String() != want {
@@ -247,7 +248,7 @@ func TestDocumentSaysWhatTheTableSays(t *testing.T) {
 			principals = append(principals, keys(scheme)...)
 		}
 		both := []string{"apiKey", "accessToken"}
-		if r.Caller == api.Users || r.Caller == api.AdminUsers || r.Caller == api.Newcomers {
+		if r.Caller == endpoint.Users || r.Caller == endpoint.AdminUsers || r.Caller == endpoint.Newcomers {
 			both = both[1:]
 		}
 		if !slices.Equal(principals, both) {

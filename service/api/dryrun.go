@@ -6,6 +6,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 )
 
 // dryRunData answers a dry run.
@@ -22,28 +23,33 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
 		schema.Required(
 			"credits",
-			schema.Integer(0, query.MaxLimit).Described("What this page would cost; with `max_bytes` and of joins the most that it can cost, as if all its records fit and were there.").Example(query.DefaultLimit),
+			schema.Integer(0, query.MaxLimit).
+				Described("What this page would cost; with `max_bytes` and of joins the most that it can cost, as if all its records fit and were there.").
+				Example(query.DefaultLimit),
 		),
 		schema.Optional("explanation", explanation),
 	)),
-	schema.Required("metadata", countMetadataSchema),
+	schema.Required("metadata", endpoint.CountMetadataSchema),
 ))
 
-// dryRun answers a dry run that is a call of its own. A row has each records at most.
-func (s *Server) dryRun(c *call, f searching, each int) (reply, error) {
-	if err := c.unmetered(); err != nil {
-		return reply{}, err
+// DryRun answers a dry run that is a call of its own. A row has each records at most.
+func (s *Server) dryRun(c *endpoint.Call, f searching, each int) (endpoint.Reply, error) {
+	if err := c.Unmetered(); err != nil {
+		return endpoint.Reply{}, err
 	}
 	return s.dryPage(c, c.Context(), f, each)
 }
 
 // dryPage is the answer of a dry run.
-func (s *Server) dryPage(c *call, ctx context.Context, f searching, each int) (reply, error) {
+func (s *Server) dryPage(c *endpoint.Call, ctx context.Context, f searching, each int) (endpoint.Reply, error) {
 	q := f.q
 	p, err := f.find(ctx, q)
 	data := dryRunData{Count: p.Total, Credits: len(p.Rows) * each}
 	if q.Explain {
 		data.Explanation = s.Search.Explain(q)
 	}
-	return reply{data, countMetadata{NotFound: p.NotFound, Hints: c.addressed(q.Hints.For(p.Total, p.Named))}}, err
+	return endpoint.Reply{
+		Data:     data,
+		Metadata: endpoint.CountMetadata{NotFound: p.NotFound, Hints: c.Addressed(q.Hints.For(p.Total, p.Named))},
+	}, err
 }

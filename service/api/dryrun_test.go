@@ -36,9 +36,17 @@ func TestDryRun(t *testing.T) {
 	const accounts = 1_030
 	data := searchtest.NewWorld()
 	for i := range accounts {
-		data.Add(searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1)))
+		data.Add(
+			searchtest.Record(
+				t,
+				catalog.Accounts,
+				fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":"Calgary"}`, searchtest.ID("a", i+1), i+1),
+			),
+		)
 	}
-	data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))))
+	data.Add(
+		searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada","email":"ada@firm.example"}`, searchtest.ID("c", 1))),
+	)
 	w.load(t, data)
 	w.holds(t)
 	_, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "A", workspace.Pro, 1_000)}, Scopes: workspace.AllScopes()})
@@ -50,7 +58,8 @@ func TestDryRun(t *testing.T) {
 		).into(t, nil, nil)
 	}
 	var view struct{ View struct{ ID string } }
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &view, nil)
 	var page []struct{ ID string }
 	var paging struct {
 		SearchAfter string `json:"search_after"`

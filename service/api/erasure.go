@@ -10,6 +10,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/fault"
+	"atlas/service/endpoint"
 )
 
 // ErasureLinks acts on the links by which people have a contact erased. *removal.Worker
@@ -30,7 +31,7 @@ const erasureConfirmed = "erase=contact"
 
 // erasureRows are the page of such a link. A GET shows it and changes nothing; its button, a POST,
 // erases.
-func (s *Server) erasureRows() []stranger {
+func (s *Server) erasureRows() []endpoint.Stranger {
 	if s.Erasures == nil {
 		return nil
 	}
@@ -40,33 +41,35 @@ func (s *Server) erasureRows() []stranger {
 			return
 		}
 		guardErasure(ctx)
-		callOf(ctx).fail(err)
+		endpoint.CallOf(ctx).Fail(err)
 	}
-	reads := func(c *call) error { return s.Erasures.Reads(c.gin.Query("token")) }
-	receives := func(c *call) error {
+	reads := func(c *endpoint.Call) error { return s.Erasures.Reads(c.Gin.Query("token")) }
+	receives := func(c *endpoint.Call) error {
 		if err := reads(c); err != nil {
 			return err
 		}
-		if err := c.receiveVisit(); err != nil {
+		if err := c.ReceiveVisit(); err != nil {
 			return err
 		}
-		if kind, _, _ := mime.ParseMediaType(c.gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
+		if kind, _, _ := mime.ParseMediaType(c.Gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
 			return fault.New(fault.UnsupportedMediaType, "the button of the page sends application/x-www-form-urlencoded: use it")
 		}
-		if string(c.rawBody) != erasureConfirmed {
-			return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the button of the page sends " + erasureConfirmed + ": use it"})
+		if string(c.RawBody) != erasureConfirmed {
+			return fault.Validation(
+				fault.Issue{Code: fault.Custom, Message: "the button of the page sends " + erasureConfirmed + ": use it"},
+			)
 		}
 		return nil
 	}
-	row := stranger{path: erasurePath, operation: "erase_by_link", class: classErasure}
+	row := endpoint.Stranger{Path: erasurePath, Operation: "erase_by_link", Class: endpoint.ClassErasure}
 	shows, erases := row, row
-	shows.method, shows.look = http.MethodGet, reads
-	erases.method, erases.look = http.MethodPost, receives
-	return []stranger{visit(shows, s.showErasure, fail), visit(erases, s.eraseByLink, fail)}
+	shows.Method, shows.Look = http.MethodGet, reads
+	erases.Method, erases.Look = http.MethodPost, receives
+	return []endpoint.Stranger{endpoint.Visit(shows, s.showErasure, fail), endpoint.Visit(erases, s.eraseByLink, fail)}
 }
 
 func (s *Server) showErasure(ctx *gin.Context) error {
-	if err := s.Erasures.Works(callOf(ctx).Context(), ctx.Query("token")); err != nil {
+	if err := s.Erasures.Works(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureAsks)
@@ -74,7 +77,7 @@ func (s *Server) showErasure(ctx *gin.Context) error {
 }
 
 func (s *Server) eraseByLink(ctx *gin.Context) error {
-	if err := s.Erasures.Erase(callOf(ctx).Context(), ctx.Query("token")); err != nil {
+	if err := s.Erasures.Erase(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureDone)
@@ -105,12 +108,16 @@ var (
 
 // guardErasure keeps the token to who has it: in no cache and no referrer.
 func guardErasure(ctx *gin.Context) {
-	ctx.Header("Content-Security-Policy", plainPolicy)
+	ctx.Header("Content-Security-Policy", endpoint.PlainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
 	ctx.Header("Cache-Control", "no-store")
 }
 
 func renderErasure(ctx *gin.Context, status int, main []g.Node) {
 	guardErasure(ctx)
-	ctx.Data(status, "text/html; charset=utf-8", plainPage("Erase your entry", h.Meta(h.Name("robots"), h.Content("noindex")), main...))
+	ctx.Data(
+		status,
+		"text/html; charset=utf-8",
+		endpoint.PlainPage("Erase your entry", h.Meta(h.Name("robots"), h.Content("noindex")), main...),
+	)
 }

@@ -13,6 +13,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/fault"
+	"atlas/service/endpoint"
 )
 
 // ErasureForm takes the addresses of people who ask for a link to have their entry erased. It looks
@@ -26,53 +27,59 @@ const erasureFormPath = erasurePath + "/request"
 
 // erasureFormRows are the page where somebody asks for a link: a GET shows it, its button asks. The
 // answer is one, whether the address is on file or not.
-func (s *Server) erasureFormRows() []stranger {
+func (s *Server) erasureFormRows() []endpoint.Stranger {
 	if s.ErasureForm == nil {
 		return nil
 	}
 	fail := func(ctx *gin.Context, err error) {
 		if fault.CodeOf(err) == fault.InvalidInput {
-			renderErasure(ctx, http.StatusBadRequest, append([]g.Node{h.P(h.Role("alert"), g.Text("This is no e-mail address."))}, erasureForm...))
+			renderErasure(
+				ctx,
+				http.StatusBadRequest,
+				append([]g.Node{h.P(h.Role("alert"), g.Text("This is no e-mail address."))}, erasureForm...),
+			)
 			return
 		}
 		guardErasure(ctx)
-		callOf(ctx).fail(err)
+		endpoint.CallOf(ctx).Fail(err)
 	}
-	row := stranger{path: erasureFormPath, operation: "request_erasure", class: classErasureForm}
+	row := endpoint.Stranger{Path: erasureFormPath, Operation: "request_erasure", Class: endpoint.ClassErasureForm}
 	shows, asks := row, row
-	shows.method, asks.method = http.MethodGet, http.MethodPost
-	asks.look = (*call).receiveErasureForm
-	return []stranger{
-		visit(shows, func(ctx *gin.Context) error {
+	shows.Method, asks.Method = http.MethodGet, http.MethodPost
+	asks.Look = receiveErasureForm
+	return []endpoint.Stranger{
+		endpoint.Visit(shows, func(ctx *gin.Context) error {
 			renderErasure(ctx, http.StatusOK, erasureForm)
 			return nil
 		}, fail),
-		visit(asks, s.askForErasure, fail),
+		endpoint.Visit(asks, s.askForErasure, fail),
 	}
 }
 
 // receiveErasureForm receives what the form of the page sends, and of no other page: else each
 // visitor of another site could be made to ask.
-func (c *call) receiveErasureForm() error {
-	if err := c.receiveVisit(); err != nil {
+func receiveErasureForm(c *endpoint.Call) error {
+	if err := c.ReceiveVisit(); err != nil {
 		return err
 	}
-	if kind, _, _ := mime.ParseMediaType(c.gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
+	if kind, _, _ := mime.ParseMediaType(c.Gin.GetHeader("Content-Type")); kind != "application/x-www-form-urlencoded" {
 		return fault.New(fault.UnsupportedMediaType, "the form of the page sends application/x-www-form-urlencoded: use it")
 	}
-	if c.gin.GetHeader("Sec-Fetch-Site") != "" && !fromHere(c.gin.Request) {
+	if c.Gin.GetHeader("Sec-Fetch-Site") != "" && !fromHere(c.Gin.Request) {
 		return fault.New(fault.Forbidden, "this is asked for by the page %s alone: open it", erasureFormPath)
 	}
 	return nil
 }
 
 func (s *Server) askForErasure(ctx *gin.Context) error {
-	c := callOf(ctx)
-	sent, err := url.ParseQuery(string(c.rawBody))
+	c := endpoint.CallOf(ctx)
+	sent, err := url.ParseQuery(string(c.RawBody))
 	if err != nil || len(sent) != 1 || len(sent["email"]) != 1 {
-		return fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{"email"}, Message: "the form of the page sends one email: use it"})
+		return fault.Validation(
+			fault.Issue{Code: fault.Custom, Path: []string{"email"}, Message: "the form of the page sends one email: use it"},
+		)
 	}
-	if err := s.ErasureForm.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.client.network); err != nil {
+	if err := s.ErasureForm.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.Client.Network); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureAsked)

@@ -14,6 +14,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // asks keeps what was asked for.
@@ -41,7 +42,9 @@ func TestErasureForm(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	form := &asks{}
-	server := httptest.NewServer((&api.Server{Core: api.Core{Log: slog.New(slog.NewTextHandler(&log, nil))}, ErasureForm: form}).Handler())
+	server := httptest.NewServer(
+		(&api.Server{Core: endpoint.Core{Log: slog.New(slog.NewTextHandler(&log, nil))}, ErasureForm: form}).Handler(),
+	)
 	t.Cleanup(server.Close)
 	ask := func(server *httptest.Server, method, kind, body, site string) (int, string) {
 		t.Helper()
@@ -94,7 +97,7 @@ func TestErasureForm(t *testing.T) {
 	if strings.Join(form.addresses, " ") != "ada@x.example nobody@x.example" {
 		t.Errorf("asked for %v", form.addresses)
 	}
-	off := httptest.NewServer((&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}).Handler())
+	off := httptest.NewServer((&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}).Handler())
 	t.Cleanup(off.Close)
 	for _, method := range []string{"GET", "POST"} {
 		if status, _ := ask(off, method, kind, "email=ada%40x.example", ""); status != 404 {

@@ -16,6 +16,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // oneErasure is a link with the token "good" that works once.
@@ -49,7 +50,9 @@ func TestOnlyTheButtonErases(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	link := oneErasure{new(atomic.Int64)}
-	server := httptest.NewServer((&api.Server{Core: api.Core{Log: slog.New(slog.NewTextHandler(&log, nil))}, Erasures: link}).Handler())
+	server := httptest.NewServer(
+		(&api.Server{Core: endpoint.Core{Log: slog.New(slog.NewTextHandler(&log, nil))}, Erasures: link}).Handler(),
+	)
 	t.Cleanup(server.Close)
 	ask := func(method, query, kind, body string) (int, string) {
 		t.Helper()
@@ -126,8 +129,10 @@ func slow(t *testing.T, address, body string) {
 	fatal(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(
-		conn, "POST /erasure?token=good HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
-		len(body)+1, body,
+		conn,
+		"POST /erasure?token=good HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n%s",
+		len(body)+1,
+		body,
 	)
 	fatal(t, err)
 	fatal(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))

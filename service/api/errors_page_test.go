@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // TestErrorsPage: each error leads to the anchor of its code on a page without scripts.
@@ -17,7 +18,7 @@ func TestErrorsPage(t *testing.T) {
 	for public, want := range map[string]string{
 		"": "/docs/errors#not_found", "https://atlas.example": "https://atlas.example/docs/errors#not_found",
 	} {
-		h := (&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler), PublicURL: public}}).Handler()
+		h := (&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler), PublicURL: public}}).Handler()
 		get := func(path string) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))

@@ -13,7 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"atlas/search/searchtest"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -50,7 +50,10 @@ func TestConditionalGets(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 20)
 	w.holds(t)
-	_, other := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Other", workspace.Pro, 20)}, Scopes: workspace.AllScopes()})
+	_, other := w.key(
+		t,
+		people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Other", workspace.Pro, 20)}, Scopes: workspace.AllScopes()},
+	)
 	account := searchtest.ID("a", 1)
 	upsert := func(notes string) {
 		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":%q}`, account, notes)).into(t, nil, nil)
@@ -128,11 +131,21 @@ func TestConditionalGets(t *testing.T) {
 func TestHugeIfNoneMatch(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 10)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimSuffix(strings.TrimPrefix(w.base, "http://"), api.Version))
+	conn, err := (&net.Dialer{}).DialContext(
+		t.Context(),
+		"tcp",
+		strings.TrimSuffix(strings.TrimPrefix(w.base, "http://"), endpoint.Version),
+	)
 	fatal(t, err)
 	defer conn.Close()
 	go func() {
-		_, _ = fmt.Fprintf(conn, "GET %s/data/release HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIf-None-Match: %s\r\n\r\n", api.Version, key, strings.Repeat(`"x",`, 1<<18))
+		_, _ = fmt.Fprintf(
+			conn,
+			"GET %s/data/release HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIf-None-Match: %s\r\n\r\n",
+			endpoint.Version,
+			key,
+			strings.Repeat(`"x",`, 1<<18),
+		)
 	}()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	fatal(t, err)
@@ -175,11 +188,14 @@ func TestCompression(t *testing.T) {
 		if got := a.header.Get("Content-Encoding"); got != want && accepts != "gzip;q=x" {
 			t.Errorf("%.50q: %q, want %q", accepts, got, want)
 		}
-		if text := decompressed(t, a); text != plain.text || !strings.Contains(strings.Join(a.header.Values("Vary"), ","), "Accept-Encoding") {
+		if text := decompressed(t, a); text != plain.text ||
+			!strings.Contains(strings.Join(a.header.Values("Vary"), ","), "Accept-Encoding") {
 			t.Errorf("%.50q: %d bytes of %d, %v", accepts, len(text), len(plain.text), a.header)
 		}
 	}
-	if a := w.ask(t, key, "POST", search, `{"limit":1,"fields":["id"]}`, "Accept-Encoding", "gzip"); a.header.Get("Content-Encoding") != "" ||
+	if a := w.ask(t, key, "POST", search, `{"limit":1,"fields":["id"]}`, "Accept-Encoding", "gzip"); a.header.Get(
+		"Content-Encoding",
+	) != "" ||
 		len(a.text) > 1024 {
 		t.Errorf("a small answer: %v", a.header)
 	}

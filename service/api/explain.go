@@ -15,7 +15,10 @@ var explanation = schema.Named("Explanation", schema.Object(
 		schema.Required("for", schema.String("a word as typed")),
 		schema.Required("score", (&schema.Schema{Type: "number"}).Example(4)),
 	)), 1, 0).Described("Parts of the score.")),
-	schema.Required("sentences", schema.Array(schema.String("A record must have “garage”, in a form such as “garages”, or as a synonym such as “gar”."), 1, 0)),
+	schema.Required(
+		"sentences",
+		schema.Array(schema.String("A record must have “garage”, in a form such as “garages”, or as a synonym such as “gar”."), 1, 0),
+	),
 ).Described("With `explain`: how `query` is read."))
 
 var explained = schema.Named("ExplainedWord", schema.Object(append(explainedProperties,

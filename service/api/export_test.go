@@ -5,7 +5,7 @@ import "github.com/gin-gonic/gin"
 // Router is Handler without compression, for tests that list its routes.
 func Router(s *Server) *gin.Engine { return s.router() }
 
-func (s *Server) router() *gin.Engine { return s.Core.router(s.table()) }
+func (s *Server) router() *gin.Engine { return s.Core.Router(s.table()) }
 
 // Documentation makes the pages of /docs, and returns links in them that lead nowhere, and
 // files of the repository that they name and do not have.

@@ -7,6 +7,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -18,87 +19,90 @@ type Faceter interface {
 }
 
 // facetThrottling is that of all routes of facets.
-const facetThrottling = Limited
+const facetThrottling = endpoint.Limited
 
 const facetText = "How many records match, and how they are distributed. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses: a filter on `email` is an error."
 
 // facetRoutes are the routes of facets of datasets, books and Views.
-func (s *Server) facetRoutes() []Route {
+func (s *Server) facetRoutes() []endpoint.Route {
 	const read = workspace.WorkspaceRead
-	var routes []Route
+	var routes []endpoint.Route
 	var bodies []*schema.Schema
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d),
-			Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsNamed, 256},
-			endpoint: takes(query.FacetRule(d, catalog.Data), s.facetData),
-			doc: operationDoc{
-				tag: tagData, summary: "Count " + string(d), text: facetText, examples: facetExamples[d],
-				data: facetsSchema, metadata: countMetadataSchema,
+		routes = append(routes, endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/facets", Operation: "facet_" + string(d),
+			Scope: workspace.DataRead, Throttling: facetThrottling, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsNamed, Heap: 256},
+			Endpoint: endpoint.Takes(query.FacetRule(d, catalog.Data), s.facetData),
+			Doc: endpoint.Doc{
+				Tag: tagData, Summary: "Count " + string(d), Text: facetText, Examples: facetExamples[d],
+				Data: facetsSchema, Metadata: endpoint.CountMetadataSchema,
 			}})
 	}
 	for _, d := range catalog.Held {
 		bodies = append(bodies, query.FacetRule(d, catalog.View).Schema)
 		routes = append(
 			routes,
-			Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d),
-				Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
-				endpoint: takes(query.FacetRule(d, catalog.Book), s.facetBook),
-				doc: operationDoc{
-					tag: tagBook, summary: "Count the " + string(d) + " of the book", text: facetText,
-					examples: []example{
+			endpoint.Route{Method: "POST", Path: "/workspace/" + string(d) + "/facets", Operation: "facet_workspace_" + string(d),
+				Scope: read, Throttling: facetThrottling, Budget: endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsNamed, Heap: 256},
+				Endpoint: endpoint.Takes(query.FacetRule(d, catalog.Book), s.facetBook),
+				Doc: endpoint.Doc{
+					Tag: tagBook, Summary: "Count the " + string(d) + " of the book", Text: facetText,
+					Examples: []endpoint.Example{
 						{
-							"tags",
-							"The most frequent tags",
-							[]byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`),
+							Name:    "tags",
+							Summary: "The most frequent tags",
+							Body:    []byte(`{"facets":[{"field":"tags","limit":20},{"field":"updated_at","interval":"week"}]}`),
 						},
 					},
-					data: facetsSchema, metadata: countMetadataSchema,
+					Data: facetsSchema, Metadata: endpoint.CountMetadataSchema,
 				}},
 		)
 	}
-	return append(routes, Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records",
-		Scope: read, Throttling: facetThrottling, Budget: Budget{placesSearch, rowsNamed, 256},
-		endpoint: endpoint{
-			body:         schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}),
-			bodyOptional: true,
-			handle:       s.facetView,
+	return append(routes, endpoint.Route{Method: "POST", Path: "/workspace/views/:id/records/facets", Operation: "facet_view_records",
+		Scope: read, Throttling: facetThrottling, Budget: endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsNamed, Heap: 256},
+		Endpoint: endpoint.Endpoint{
+			Body:         schema.Named("ViewRecordsFacetRequest", &schema.Schema{AnyOf: bodies}),
+			BodyOptional: true,
+			Handle:       s.facetView,
 		},
-		doc: operationDoc{
-			tag: tagViews, summary: "Count the records of a View",
-			text:     facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
-			depends:  "the View's dataset",
-			examples: []example{{"status", "By status in the book", []byte(`{"facets":[{"field":"workspace_status"}]}`)}},
-			data:     facetsSchema, metadata: countMetadataSchema, codes: []fault.Code{fault.ViewNotFound},
+		Doc: endpoint.Doc{
+			Tag: tagViews, Summary: "Count the records of a View",
+			Text:    facetText + "\n\nThe request is one of the View's dataset. A facet of a value of the book counts records outside the book as unknown; a filter on one restricts to the book, also where its own facet ignores it.",
+			Depends: "the View's dataset",
+			Examples: []endpoint.Example{
+				{Name: "status", Summary: "By status in the book", Body: []byte(`{"facets":[{"field":"workspace_status"}]}`)},
+			},
+			Data: facetsSchema, Metadata: endpoint.CountMetadataSchema, Codes: []fault.Code{fault.ViewNotFound},
 		}})
 }
 
-var facetExamples = map[catalog.Dataset][]example{
+var facetExamples = map[catalog.Dataset][]endpoint.Example{
 	catalog.Accounts: {
 		{
-			"cities",
-			"The most frequent cities of builders",
-			[]byte(
+			Name:    "cities",
+			Summary: "The most frequent cities of builders",
+			Body: []byte(
 				`{"filters":{"account_type":{"value":"general_contractor"}},"facets":[{"field":"city","limit":5},{"field":"account_type"}]}`,
 			),
 		},
 	},
-	catalog.Contacts: {{"roles", "How many contacts have which role", []byte(`{"facets":[{"field":"role"}]}`)}},
+	catalog.Contacts: {{Name: "roles", Summary: "How many contacts have which role", Body: []byte(`{"facets":[{"field":"role"}]}`)}},
 	catalog.Projects: {
 		{
-			"firms", "Cost by stage, permits by month, and the firms with most projects",
-			[]byte(
+			Name: "firms", Summary: "Cost by stage, permits by month, and the firms with most projects",
+			Body: []byte(
 				`{"query":"garage","facets":[{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"permitted_at","interval":"month"},{"field":"cost","ranges":[[null,10000],[10000,50000],[50000,null]]},{"field":"account_ids","limit":3}]}`,
 			),
 		},
 		{
-			"map",
-			"A map of the costs of Calgary",
-			[]byte(
+			Name:    "map",
+			Summary: "A map of the costs of Calgary",
+			Body: []byte(
 				`{"filters":{"location":{"value":{"within":{"north":51.21,"south":50.84,"east":-113.86,"west":-114.32}}}},"facets":[{"geo":{"precision":12},"measure":{"field":"cost","of":"sum"},"exclude_own":false}]}`,
 			),
 		},
 	},
-	catalog.Signals: {{"types", "How many signals of which type", []byte(`{"facets":[{"field":"signal_type"}]}`)}},
+	catalog.Signals: {{Name: "types", Summary: "How many signals of which type", Body: []byte(`{"facets":[{"field":"signal_type"}]}`)}},
 }
 
 // facetsSchema is the answer of every route of facets.
@@ -166,27 +170,30 @@ var facetsSchema = func() *schema.Schema {
 	))
 }()
 
-func facetReply(c *call, r query.FacetRequest, f query.Facets) reply {
-	return reply{f, countMetadata{NotFound: f.NotFound, Hints: c.addressed(r.Hints.For(int(f.Count), nil))}}
+func facetReply(c *endpoint.Call, r query.FacetRequest, f query.Facets) endpoint.Reply {
+	return endpoint.Reply{
+		Data:     f,
+		Metadata: endpoint.CountMetadata{NotFound: f.NotFound, Hints: c.Addressed(r.Hints.For(int(f.Count), nil))},
+	}
 }
 
-func (s *Server) facetData(c *call, r query.FacetRequest) (reply, error) {
+func (s *Server) facetData(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
 	facets, err := s.Facets.Facets(
 		c.Context(),
-		query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}},
+		query.FacetSearch{Request: r, Workspace: c.Workspace().String(), Sets: []query.Query{r.Query}},
 	)
 	return facetReply(c, r, facets), err
 }
 
-func (s *Server) facetBook(c *call, r query.FacetRequest) (reply, error) {
-	facets, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
+func (s *Server) facetBook(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
+	facets, err := s.Records.FacetBook(c.Context(), c.Workspace(), r)
 	return facetReply(c, r, facets), err
 }
 
-func (s *Server) facetView(c *call) (reply, error) {
-	body, err := c.body()
+func (s *Server) facetView(c *endpoint.Call) (endpoint.Reply, error) {
+	body, err := c.Body()
 	if err != nil {
-		return reply{}, joinIssues(c.pathIssues, err)
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
 	}
 	read := func(d catalog.Dataset) (query.FacetRequest, error) {
 		return query.FacetRule(d, catalog.View).Parse(body)
@@ -195,16 +202,16 @@ func (s *Server) facetView(c *call) (reply, error) {
 		_, err := read(d)
 		return err
 	}
-	if len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(parse))
+	if len(c.PathIssues) > 0 {
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.viewToSearch(c, views.ID(c.pathID("id")), parse)
+	v, err := s.viewToSearch(c, views.ID(c.PathID("id")), parse)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	r, err := read(v.Dataset)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	facets, err := s.Records.FacetView(c.Context(), v, r)
 	return facetReply(c, r, facets), err

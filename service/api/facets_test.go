@@ -37,7 +37,8 @@ func TestLocationsOverHTTP(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"view"`
 	}
-	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	view := "/workspace/views/" + made.View.ID + "/records/"
 	const near = `"filters":{"location":{"value":{"near":{"latitude":51.04,"longitude":-114.07,"radius_m":1200}}}}`
 	for _, c := range []struct {
@@ -78,7 +79,8 @@ func TestLocationsOverHTTP(t *testing.T) {
 			Count  int                `json:"count"`
 			Facets []query.CellCounts `json:"facets"`
 		}
-		w.call(t, c.token, "POST", c.path+"facets", `{`+near+`,"facets":[{"geo":{"precision":3},"measure":{"field":"cost","of":"max"}},{"geo":{"precision":0},"exclude_own":false}]}`).into(t, &got, nil)
+		w.call(t, c.token, "POST", c.path+"facets", `{`+near+`,"facets":[{"geo":{"precision":3},"measure":{"field":"cost","of":"max"}},{"geo":{"precision":0},"exclude_own":false}]}`).
+			into(t, &got, nil)
 		all, own := got.Facets[0], got.Facets[1]
 		counted := 0
 		for _, cell := range all.Geo {
@@ -120,11 +122,30 @@ func TestFacetsOverHTTP(t *testing.T) {
 				fmt.Sprintf(`{"id":%q,"name":"Firm %d","city":%q}`, searchtest.ID("a", i), i, []string{"Łódź", "Lodz", "Łódź"}[i-1]),
 			),
 			searchtest.Record(
-				t, catalog.Contacts,
-				fmt.Sprintf(`{"id":%q,"name":"Person %d","email":"p%d@hidden.example","account_name":"Firm %d","role":"owner"}`, searchtest.ID("c", i), i, i, i),
+				t,
+				catalog.Contacts,
+				fmt.Sprintf(
+					`{"id":%q,"name":"Person %d","email":"p%d@hidden.example","account_name":"Firm %d","role":"owner"}`,
+					searchtest.ID("c", i),
+					i,
+					i,
+					i,
+				),
 			),
-			searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
-				searchtest.ID("p", i), i, i*1000, searchtest.ID("a", 1+i/3*8), searchtest.ID("c", i), i)))
+			searchtest.Record(
+				t,
+				catalog.Projects,
+				fmt.Sprintf(
+					`{"id":%q,"name":"Tower %d","stage":"filed","cost":%d,"account_ids":[%q],"contact_ids":[%q],"filed_at":"2024-01-0%d"}`,
+					searchtest.ID("p", i),
+					i,
+					i*1000,
+					searchtest.ID("a", 1+i/3*8),
+					searchtest.ID("c", i),
+					i,
+				),
+			),
+		)
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
 	ask := func(token, path, body string) (got any) {
@@ -147,17 +168,26 @@ func TestFacetsOverHTTP(t *testing.T) {
 			t.Errorf("-want +got:\n%s", diff)
 		}
 	}
-	same(ask(w.key, "/data/accounts/facets", `{"facets":[{"field":"city"},{"field":"city","prefix":"LO"},{"field":"city","prefix":"dz"}]}`), `{"count":3,"export_credits":3,"facets":[
+	same(
+		ask(w.key, "/data/accounts/facets", `{"facets":[{"field":"city"},{"field":"city","prefix":"LO"},{"field":"city","prefix":"dz"}]}`),
+		`{"count":3,"export_credits":3,"facets":[
 		{"field":"city","values":[{"value":"lodz","label":"Łódź","count":3}],"other":0,"unknown":0},
 		{"field":"city","values":[{"value":"lodz","label":"Łódź","count":3}],"other":0,"unknown":0},
-		{"field":"city","values":[],"other":0,"unknown":0}]}`)
-	same(ask(w.key, "/data/projects/facets", `{"filters":{"cost":{"value":[2000,null]}},"facets":[{"field":"account_ids"},{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"filed_at","interval":"day"},{"field":"cost","buckets":2},{"field":"stories","buckets":2}]}`),
+		{"field":"city","values":[],"other":0,"unknown":0}]}`,
+	)
+	same(
+		ask(
+			w.key,
+			"/data/projects/facets",
+			`{"filters":{"cost":{"value":[2000,null]}},"facets":[{"field":"account_ids"},{"field":"stage","measure":{"field":"cost","of":"sum"}},{"field":"filed_at","interval":"day"},{"field":"cost","buckets":2},{"field":"stories","buckets":2}]}`,
+		),
 		`{"count":2,"export_credits":2,"facets":[
 		{"field":"account_ids","values":[{"value":"`+searchtest.ID("a", 1)+`","label":"Firm 1","count":1},{"value":"`+searchtest.ID("a", 9)+`","label":null,"count":1}],"other":0,"unknown":0},
 		{"field":"stage","values":[{"value":"filed","label":"Filed","count":2,"measure":5000}],"other":0,"unknown":0},
 		{"field":"filed_at","buckets":[{"from":"2024-01-02T00:00:00.000Z","to":"2024-01-03T00:00:00.000Z","count":1},{"from":"2024-01-03T00:00:00.000Z","to":"2024-01-04T00:00:00.000Z","count":1}],"unknown":0,"min":"2024-01-02T00:00:00.000Z","max":"2024-01-03T00:00:00.000Z"},
 		{"field":"cost","buckets":[{"from":1000,"to":2000,"count":1},{"from":2000,"to":3000,"count":2}],"unknown":0,"min":1000,"max":3000},
-		{"field":"stories","buckets":[],"unknown":2,"min":null,"max":null}]}`)
+		{"field":"stories","buckets":[],"unknown":2,"min":null,"max":null}]}`,
+	)
 	same(ask(w.key, "/data/signals/facets", ``), `{"count":0,"export_credits":0,"facets":[]}`)
 
 	// A search finds the address, facets do not; the other fields they do.
@@ -190,13 +220,17 @@ func TestFacetsOverHTTP(t *testing.T) {
 	const tags = `{"facets":[{"field":"tags"},{"field":"icp_tier"}]}`
 	inBook := `"facets":[{"field":"tags","values":[{"value":"vip","label":"VIP","count":1}],"other":0,"unknown":%d},{"field":"icp_tier","values":[{"value":"tier_1","label":"Tier 1","count":1}],"other":0,"unknown":%d}]}`
 	same(ask(w.key, "/workspace/accounts/facets", tags), `{"count":1,"export_credits":1,`+fmt.Sprintf(inBook, 0, 0))
-	same(ask(w.stranger, "/workspace/accounts/facets", tags), `{"count":0,"export_credits":0,"facets":[{"field":"tags","values":[],"other":0,"unknown":0},{"field":"icp_tier","values":[],"other":0,"unknown":0}]}`)
+	same(
+		ask(w.stranger, "/workspace/accounts/facets", tags),
+		`{"count":0,"export_credits":0,"facets":[{"field":"tags","values":[],"other":0,"unknown":0},{"field":"icp_tier","values":[],"other":0,"unknown":0}]}`,
+	)
 	var made struct {
 		View struct {
 			ID string `json:"id"`
 		} `json:"view"`
 	}
-	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	path := "/workspace/views/" + made.View.ID + "/records/facets"
 	same(ask(w.member, path, tags), `{"count":3,"export_credits":3,`+fmt.Sprintf(inBook, 2, 2))
 	same(

@@ -4,62 +4,66 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
 
 const tagFavorites = "Favorites"
 
-func (s *Server) favoriteRoutes() []Route {
+func (s *Server) favoriteRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views",
-			Scope: read, WorkspaceRequired: true, Caller: Users, Budget: Budget{placesRecords, 0, 128},
-			endpoint: lists("views", defaultViews, s.listFavorites),
-			doc: operationDoc{
-				tag: tagFavorites, summary: "List one's Favorites, in their order",
-				params: pageParams(defaultViews), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+			Scope: read, WorkspaceRequired: true, Caller: endpoint.Users,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Lists("views", defaultViews, s.listFavorites),
+			Doc: endpoint.Doc{
+				Tag: tagFavorites, Summary: "List one's Favorites, in their order",
+				Params: endpoint.PageParams(
+					defaultViews,
+				), Data: endpoint.ListOf("views", viewSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/favorite-views/upsert", Operation: "upsert_favorite_view",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takes(favoriteChange, s.upsertFavorite),
-			doc: operationDoc{
-				tag: tagFavorites, summary: "Make a View a Favorite, or move it",
-				examples: []example{
-					{"first", "At the first place", []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
-					{"append", "Where it is, or at the end", []byte(`{"view_id":"` + schema.SampleID + `"}`)},
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Takes(favoriteChange, s.upsertFavorite),
+			Doc: endpoint.Doc{
+				Tag: tagFavorites, Summary: "Make a View a Favorite, or move it",
+				Examples: []endpoint.Example{
+					{Name: "first", Summary: "At the first place", Body: []byte(`{"view_id":"` + schema.SampleID + `","position":0}`)},
+					{Name: "append", Summary: "Where it is, or at the end", Body: []byte(`{"view_id":"` + schema.SampleID + `"}`)},
 				},
-				data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
-				links: schema.Map[openapi.Link]{linkByID("delete_favorite_view", "viewId", "/data/view/id")},
+				Data: viewDataSchema, Codes: []fault.Code{fault.ViewNotFound},
+				Links: schema.Map[openapi.Link]{endpoint.LinkByID("delete_favorite_view", "viewId", "/data/view/id")},
 			}},
 		{Method: "POST", Path: "/workspace/favorite-views/upsert/batch", Operation: "upsert_favorite_views_batch",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takesBatch("inputs", favoriteChange, s.upsertFavorites),
-			doc: operationDoc{
-				tag: tagFavorites, summary: "Reorder Favorites",
-				text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
-				data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(fault.ViewNotFound)...)),
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.TakesBatch("inputs", favoriteChange, s.upsertFavorites),
+			Doc: endpoint.Doc{
+				Tag: tagFavorites, Summary: "Reorder Favorites",
+				Text: "Of several inputs for one View the last valid one counts; those with positions are placed together, lowest first.",
+				Data: endpoint.ResultsData(endpoint.BatchResults(viewIDKey, viewDataSchema, endpoint.BatchCodes(fault.ViewNotFound)...)),
 			}},
 		{Method: "DELETE", Path: "/workspace/favorite-views/:viewId", Operation: "delete_favorite_view",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteFavorite),
-			doc: operationDoc{
-				tag: tagFavorites, summary: "Make a View no Favorite",
-				text: "Also fine when it was none. The View itself stays.", data: deletedSchema,
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteFavorite),
+			Doc: endpoint.Doc{
+				Tag: tagFavorites, Summary: "Make a View no Favorite",
+				Text: "Also fine when it was none. The View itself stays.", Data: deletedSchema,
 			}},
 		{Method: "POST", Path: "/workspace/favorite-views/delete/batch", Operation: "delete_favorite_views_batch",
-			Scope: write, Caller: Users, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites),
-			doc: operationDoc{
-				tag: tagFavorites, summary: "Make several Views no Favorites",
-				data: resultsData(batchResults(viewIDKey, nil, batchCodes()...)),
+			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.TakesBatch("ids", rule.UUID[views.ID](), s.deleteFavorites),
+			Doc: endpoint.Doc{
+				Tag: tagFavorites, Summary: "Make several Views no Favorites",
+				Data: endpoint.ResultsData(endpoint.BatchResults(viewIDKey, nil, endpoint.BatchCodes()...)),
 			}},
 	}
 }
 
-func (s *Server) listFavorites(c *call, m listMetadata) ([]views.View, error) {
-	return s.Views.Favorites.List(c.Context(), c.workspace(), c.principal.User, m.Limit, m.Offset)
+func (s *Server) listFavorites(c *endpoint.Call, m endpoint.ListMetadata) ([]views.View, error) {
+	return s.Views.Favorites.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
 // maxPosition is the largest integer that every client can represent. A position
@@ -75,46 +79,46 @@ var favoriteChange = rule.Object(
 	),
 ).Named("FavoriteViewUpsert")
 
-func (s *Server) upsertFavorite(c *call, change views.FavoriteChange) (reply, error) {
-	v, err := s.Views.Favorites.Upsert(c.Context(), c.workspace(), c.principal.User, change)
-	return free(viewData{v}), err
+func (s *Server) upsertFavorite(c *endpoint.Call, change views.FavoriteChange) (endpoint.Reply, error) {
+	v, err := s.Views.Favorites.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertFavorites(c *call, items []batchItem[views.FavoriteChange]) (reply, error) {
-	results := make([]batchResult, len(items))
+func (s *Server) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.FavoriteChange]) (endpoint.Reply, error) {
+	results := make([]endpoint.BatchResult, len(items))
 	for i, item := range items {
-		results[i].err = item.err
-		if item.in.View != (views.ID{}) {
-			results[i].id = item.in.View.String()
+		results[i].Err = item.Err
+		if item.In.View != (views.ID{}) {
+			results[i].ID = item.In.View.String()
 		}
 	}
-	positions, changes := validItems(items)
+	positions, changes := endpoint.ValidItems(items)
 	if len(changes) > 0 {
-		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.workspace(), c.principal.User, changes)
+		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.Workspace(), c.Principal.User, changes)
 		if err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 		for i, v := range views {
 			if v == nil {
-				results[positions[i]].err = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
+				results[positions[i]].Err = fault.New(fault.ViewNotFound, "the workspace has no View with this id")
 				continue
 			}
-			results[positions[i]].data = viewData{*v}
+			results[positions[i]].Data = viewData{*v}
 		}
 	}
-	return c.batchReply(viewIDKey, results)
+	return c.BatchReply(viewIDKey, results)
 }
 
-func (s *Server) deleteFavorite(c *call) (reply, error) {
-	err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, views.ID(c.pathID("viewId")))
-	return free(deleted{true}), err
+func (s *Server) deleteFavorite(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Views.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
+	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) deleteFavorites(c *call, items []batchItem[views.ID]) (reply, error) {
-	if _, views := validItems(items); len(views) > 0 {
-		if err := s.Views.Favorites.Delete(c.Context(), c.workspace(), c.principal.User, views...); err != nil {
-			return reply{}, err
+func (s *Server) deleteFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+	if _, views := endpoint.ValidItems(items); len(views) > 0 {
+		if err := s.Views.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views...); err != nil {
+			return endpoint.Reply{}, err
 		}
 	}
-	return c.batchReply(viewIDKey, resultsOf(items))
+	return c.BatchReply(viewIDKey, endpoint.ResultsOf(items))
 }

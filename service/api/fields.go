@@ -8,37 +8,39 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 )
 
 const tagFields = "Fields and usage"
 
-func (s *Server) fieldRoutes() []Route {
-	return []Route{
+func (s *Server) fieldRoutes() []endpoint.Route {
+	return []endpoint.Route{
 		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields",
-			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takes(query.FieldSearchRule, s.searchFields),
-			doc: operationDoc{
-				tag: tagFields, summary: "Find out what can be filtered by",
-				text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
-				examples: []example{
-					{"keys", "Two fields of projects", []byte(`{"dataset":"projects","keys":["stage","cost"]}`)},
-					{"kind", "All enumerations of signals", []byte(`{"dataset":"signals","kind":"enum"}`)},
+			Scope: workspace.DataRead, Throttling: endpoint.Never, Paced: true, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(query.FieldSearchRule, s.searchFields),
+			Doc: endpoint.Doc{
+				Tag: tagFields, Summary: "Find out what can be filtered by",
+				Text: "An empty body answers every descriptor. With `keys`, `kind` and `query` do not count.",
+				Examples: []endpoint.Example{
+					{Name: "keys", Summary: "Two fields of projects", Body: []byte(`{"dataset":"projects","keys":["stage","cost"]}`)},
+					{Name: "kind", Summary: "All enumerations of signals", Body: []byte(`{"dataset":"signals","kind":"enum"}`)},
 				},
-				data: schema.Array(descriptorSchema(), 0, 0), metadata: fieldMetadataSchema,
+				Data: schema.Array(descriptorSchema(), 0, 0), Metadata: fieldMetadataSchema,
 			}},
 		{Method: "GET", Path: "/data/fields/:dataset/:key", Operation: "get_field",
-			Scope: workspace.DataRead, Throttling: Never, Paced: true, WorkspaceRequired: true, Conditional: true,
-			Budget:   Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getField),
-			doc: operationDoc{
-				tag: tagFields, summary: "Get the descriptor of one field",
-				params: []openapi.Parameter{
+			Scope: workspace.DataRead, Throttling: endpoint.Never, Paced: true, WorkspaceRequired: true, Conditional: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getField),
+			Doc: endpoint.Doc{
+				Tag: tagFields, Summary: "Get the descriptor of one field",
+				Params: []openapi.Parameter{
 					{Name: "dataset", In: "path", Required: true, Schema: query.DescriptorDatasetRule.Schema, Example: "projects"},
 					{Name: "key", In: "path", Required: true, Schema: &schema.Schema{Type: "string", MinLength: 1}, Example: "stage"},
 				},
-				data: descriptorSchema(), codes: []fault.Code{fault.NotFound},
+				Data: descriptorSchema(), Codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -91,44 +93,44 @@ var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 		Described("With `keys` only: those that no field has.").Example([]any{})),
 ))
 
-func (s *Server) searchFields(c *call, wanted query.FieldSearch) (reply, error) {
+func (s *Server) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpoint.Reply, error) {
 	from, chosen, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	metadata := fieldMetadata{Total: len(chosen)}
 	if wanted.Keys == nil && wanted.Query == "" {
 		answer, err := from.whole(wanted, chosen, metadata)
-		return reply{data: answer}, err
+		return endpoint.Reply{Data: answer}, err
 	}
 	if wanted.Keys != nil {
 		metadata.NotFound = notFound
 	}
-	found, size := make(records, len(chosen)), 0
+	found, size := make(endpoint.Records, len(chosen)), 0
 	for i, at := range chosen {
 		found[i] = from.texts[at]
 		size += len(found[i])
 	}
 	if size > largestFields {
-		uncompressed(c.gin)
+		endpoint.Uncompressed(c.Gin)
 	}
-	return reply{found, metadata}, nil
+	return endpoint.Reply{Data: found, Metadata: metadata}, nil
 }
 
 // largestFields is the size of descriptors above which an answer that is not ready is not
 // compressed, in bytes: that would cost more than all else.
 const largestFields = 64 << 10
 
-func (s *Server) getField(c *call) (reply, error) {
-	dataset, key := c.gin.Param("dataset"), c.gin.Param("key")
+func (s *Server) getField(c *endpoint.Call) (endpoint.Reply, error) {
+	dataset, key := c.Gin.Param("dataset"), c.Gin.Param("key")
 	if all := catalog.DescriptorDatasets(); !slices.Contains(all, dataset) {
 		var issues input.Issues
 		issues.OutsideVocabulary([]string{"dataset"}, input.Value{Kind: input.String, Text: dataset}, all)
-		return reply{}, issues.Err()
+		return endpoint.Reply{}, issues.Err()
 	}
 	from, chosen, _, err := s.selectFields(c, query.FieldSearch{Dataset: dataset, Keys: []string{key}})
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	if len(chosen) == 0 {
 		var known []string
@@ -136,7 +138,7 @@ func (s *Server) getField(c *call) (reply, error) {
 		for _, f := range all {
 			known = append(known, f.Key)
 		}
-		return reply{}, fault.New(
+		return endpoint.Reply{}, fault.New(
 			fault.NotFound,
 			"%s has no field with the key %.100q%s",
 			dataset,
@@ -144,5 +146,5 @@ func (s *Server) getField(c *call) (reply, error) {
 			input.DidYouMean("; ", key, known, ""),
 		)
 	}
-	return free(from.texts[chosen[0]]), nil
+	return endpoint.FreeReply(from.texts[chosen[0]]), nil
 }

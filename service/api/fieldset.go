@@ -7,7 +7,8 @@ import (
 	"atlas/internal/rule"
 	"atlas/search/catalog"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 )
 
 // The rules of `fields` of gets.
@@ -35,8 +36,8 @@ func fieldsParam(d catalog.Dataset, r rule.Rule[catalog.FieldSet]) openapi.Param
 }
 
 // fields reads the query parameter `fields`: comma-separated names.
-func (c *call) fields(r rule.Rule[catalog.FieldSet]) (catalog.FieldSet, error) {
-	text, given, err := c.param("fields")
+func fields(c *endpoint.Call, r rule.Rule[catalog.FieldSet]) (catalog.FieldSet, error) {
+	text, given, err := c.Param("fields")
 	if err != nil || !given {
 		return catalog.FieldSet{}, err
 	}

@@ -18,9 +18,10 @@ import (
 	"atlas/search"
 	"atlas/search/changes"
 	"atlas/service/api"
-	"atlas/service/api/openapi/conformance"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
+	"atlas/service/openapi/conformance"
 	"atlas/workspace"
 	"atlas/workspace/audit"
 	"atlas/workspace/auditlog"
@@ -98,7 +99,7 @@ func newWorld(t *testing.T) *world {
 	indices.Names.HeldPrefix = "test-" + uuid.NewString() + "-"
 	engine := &search.Engine{Elastic: indices.Client, Names: indices.Names, Cursors: cursors, Timeout: 30 * time.Second}
 	w.server = &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:    gate,
 			Ledger:  w.ledger,
 			Answers: app,
@@ -139,7 +140,7 @@ func newWorld(t *testing.T) *world {
 	}
 	listening := httptest.NewServer(w.server.Handler())
 	t.Cleanup(listening.Close)
-	w.base = listening.URL + api.Version
+	w.base = listening.URL + endpoint.Version
 	return w
 }
 
@@ -203,8 +204,8 @@ var document = sync.OnceValue(func() *conformance.Document {
 // documentText returns the document as served.
 func documentText() []byte {
 	w := httptest.NewRecorder()
-	s := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
-	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	s := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
+	s.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, endpoint.Version+"/openapi.json", nil))
 	return w.Body.Bytes()
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // HEAD asks for documents and health only. Whatever costs, has effects or is about somebody
@@ -15,7 +16,7 @@ import (
 func TestHead(t *testing.T) {
 	t.Parallel()
 	s := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Log:       slog.New(slog.DiscardHandler),
 			PublicURL: "https://atlas.example",
 		},
@@ -29,7 +30,7 @@ func TestHead(t *testing.T) {
 		ErasureForm:  struct{ api.ErasureForm }{},
 	}
 	documents := []string{
-		"/health/live", "/health/ready", "/docs", "/docs/*file", "/llms.txt", api.Version + "/openapi.json",
+		"/health/live", "/health/ready", "/docs", "/docs/*file", "/llms.txt", endpoint.Version + "/openapi.json",
 		"/.well-known/oauth-protected-resource", "/.well-known/oauth-protected-resource/mcp", "/.well-known/security.txt", "/map/tiles.json",
 	}
 	router := api.Router(s)

@@ -55,7 +55,8 @@ func TestRepetitionsOfReads(t *testing.T) {
 		w.call(t, key, "POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"tags":["x"]}`, id)).into(t, nil, nil)
 	}
 	var made struct{ View struct{ ID string } }
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	for i, request := range []struct {
 		method, path, body string
 		charged            string
@@ -143,7 +144,8 @@ func TestKeyBelongsToOneOperation(t *testing.T) {
 		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has keys of its own", told)
 	}
 	for where, text := range texts {
-		if !strings.Contains(text, "same operation") && !strings.Contains(text, "this operation") || strings.Contains(text, "another path") {
+		if !strings.Contains(text, "same operation") && !strings.Contains(text, "this operation") ||
+			strings.Contains(text, "another path") {
 			t.Errorf("%s says of a conflict: %s", where, text)
 		}
 	}

@@ -4,7 +4,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/identity"
 	"atlas/workspace/people"
@@ -18,48 +19,91 @@ const (
 )
 
 // identityRoutes are never throttled, as those of the keys: they decide who gets in.
-func (s *Server) identityRoutes() []Route {
-	write := func(r Route) Route {
-		r.Scope, r.Caller, r.Throttling, r.Paced = workspace.WorkspaceWrite, AdminUsers, Never, true
-		r.Budget, r.doc.tag = Budget{placesRecords, 0, 32}, tagIdentity
+func (s *Server) identityRoutes() []endpoint.Route {
+	write := func(r endpoint.Route) endpoint.Route {
+		r.Scope, r.Caller, r.Throttling, r.Paced = workspace.WorkspaceWrite, endpoint.AdminUsers, endpoint.Never, true
+		r.Budget, r.Doc.Tag = endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32}, tagIdentity
 		return r
 	}
-	read := func(r Route) Route {
+	read := func(r endpoint.Route) endpoint.Route {
 		r = write(r)
 		r.Scope = workspace.WorkspaceRead
 		return r
 	}
 	provider := schema.Named("IdentityProviderData", schema.Object(
 		schema.Required("provider", schema.Nullable(providerSchema).Described("Null: the workspace has none of its own.")),
-		schema.Required("redirect_uri", schema.Nullable(schema.String("https://atlas.example/session/callback/0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")).
-			Described("What the provider is to permit. Null: this service has no public address, so nobody signs in.")),
+		schema.Required(
+			"redirect_uri",
+			schema.Nullable(schema.String("https://atlas.example/session/callback/0192f3a1-7c5e-7d42-9b1a-3f2e8c6d4b10")).
+				Described("What the provider is to permit. Null: this service has no public address, so nobody signs in."),
+		),
 	))
 	domain := schema.Named("IdentityDomainData", schema.Object(schema.Required("domain", domainSchema)))
-	return []Route{
-		read(Route{Method: "GET", Path: providerPath, Operation: "get_identity_provider", endpoint: noBody(s.getProvider),
-			doc: operationDoc{summary: "The OpenID provider of the workspace", data: provider}}),
-		write(Route{Method: "POST", Path: providerPath, Operation: "set_identity_provider", endpoint: takes(providerRule, s.setProvider),
-			doc: operationDoc{
-				summary: "Put a provider in place",
-				text: "Only an owner may. What is omitted is as by default, except `client_secret`: the one before is kept. With another issuer or client " +
-					"the sessions of the one before end. `required` may be set in a session of this provider only.",
-				data: provider, codes: []fault.Code{fault.RevisionConflict},
-			}}),
-		write(Route{Method: "DELETE", Path: providerPath, Operation: "delete_identity_provider", endpoint: noBody(s.deleteProvider),
-			doc: operationDoc{summary: "Delete the provider", text: "Only an owner may. The sessions of it end.", data: deletedSchema,
-				codes: []fault.Code{fault.NotFound}}}),
-		read(Route{Method: "GET", Path: domainsPath, Operation: "list_identity_domains", endpoint: noBody(s.listDomains),
-			doc: operationDoc{summary: "The domains of the workspace", data: schema.Object(
+	return []endpoint.Route{
+		read(endpoint.Route{Method: "GET", Path: providerPath, Operation: "get_identity_provider", Endpoint: endpoint.NoBody(s.getProvider),
+			Doc: endpoint.Doc{Summary: "The OpenID provider of the workspace", Data: provider}}),
+		write(
+			endpoint.Route{
+				Method:    "POST",
+				Path:      providerPath,
+				Operation: "set_identity_provider",
+				Endpoint:  endpoint.Takes(providerRule, s.setProvider),
+				Doc: endpoint.Doc{
+					Summary: "Put a provider in place",
+					Text: "Only an owner may. What is omitted is as by default, except `client_secret`: the one before is kept. With another issuer or client " +
+						"the sessions of the one before end. `required` may be set in a session of this provider only.",
+					Data: provider, Codes: []fault.Code{fault.RevisionConflict},
+				},
+			},
+		),
+		write(
+			endpoint.Route{
+				Method:    "DELETE",
+				Path:      providerPath,
+				Operation: "delete_identity_provider",
+				Endpoint:  endpoint.NoBody(s.deleteProvider),
+				Doc: endpoint.Doc{Summary: "Delete the provider", Text: "Only an owner may. The sessions of it end.", Data: deletedSchema,
+					Codes: []fault.Code{fault.NotFound}},
+			},
+		),
+		read(endpoint.Route{Method: "GET", Path: domainsPath, Operation: "list_identity_domains", Endpoint: endpoint.NoBody(s.listDomains),
+			Doc: endpoint.Doc{Summary: "The domains of the workspace", Data: schema.Object(
 				schema.Required("domains", schema.Array(domainSchema, 0, identity.MaxDomains)))}}),
-		write(Route{Method: "POST", Path: domainsPath, Operation: "add_identity_domain", endpoint: takes(domainRule, s.addDomain),
-			doc: operationDoc{summary: "Add a domain", text: "It is proved by a DNS text record, whose name and text the answer has.",
-				data: domain, codes: []fault.Code{fault.LimitReached}}}),
-		write(Route{Method: "POST", Path: domainsPath + "/:domain/check", Operation: "check_identity_domain", endpoint: noBody(s.checkDomain),
-			doc: operationDoc{summary: "Look for the record of a domain now", params: domainParam, data: domain,
-				codes: []fault.Code{fault.NotFound}}}),
-		write(Route{Method: "DELETE", Path: domainsPath + "/:domain", Operation: "delete_identity_domain", endpoint: noBody(s.deleteDomain),
-			doc: operationDoc{summary: "Delete a domain", text: "Sessions of its addresses end.", params: domainParam, data: deletedSchema,
-				codes: []fault.Code{fault.NotFound}}}),
+		write(
+			endpoint.Route{
+				Method:    "POST",
+				Path:      domainsPath,
+				Operation: "add_identity_domain",
+				Endpoint:  endpoint.Takes(domainRule, s.addDomain),
+				Doc: endpoint.Doc{Summary: "Add a domain", Text: "It is proved by a DNS text record, whose name and text the answer has.",
+					Data: domain, Codes: []fault.Code{fault.LimitReached}},
+			},
+		),
+		write(
+			endpoint.Route{
+				Method:    "POST",
+				Path:      domainsPath + "/:domain/check",
+				Operation: "check_identity_domain",
+				Endpoint:  endpoint.NoBody(s.checkDomain),
+				Doc: endpoint.Doc{Summary: "Look for the record of a domain now", Params: domainParam, Data: domain,
+					Codes: []fault.Code{fault.NotFound}},
+			},
+		),
+		write(
+			endpoint.Route{
+				Method:    "DELETE",
+				Path:      domainsPath + "/:domain",
+				Operation: "delete_identity_domain",
+				Endpoint:  endpoint.NoBody(s.deleteDomain),
+				Doc: endpoint.Doc{
+					Summary: "Delete a domain",
+					Text:    "Sessions of its addresses end.",
+					Params:  domainParam,
+					Data:    deletedSchema,
+					Codes:   []fault.Code{fault.NotFound},
+				},
+			},
+		),
 	}
 }
 
@@ -85,7 +129,11 @@ var providerSchema = schema.Named("IdentityProvider", schema.Object(
 	schema.Required("role_claim", schema.Nullable(schema.String("groups")).
 		Described(roleClaim+"Null: roles are given in the workspace alone.")),
 	schema.Required("roles", schema.ByKey(role.Schema).Described(roles)),
-	schema.Required("default_role", schema.Nullable(newRole.Schema).Described("Of who has no value of `roles`. Null: they do not get in, unless they are members or invited and no claim is looked at.")),
+	schema.Required(
+		"default_role",
+		schema.Nullable(newRole.Schema).
+			Described("Of who has no value of `roles`. Null: they do not get in, unless they are members or invited and no claim is looked at."),
+	),
 	schema.Required("session_hours", sessionHours.Schema),
 	schema.Required("idle_minutes", idleMinutes.Schema),
 	schema.Required("revision", schema.Integer(1, 1<<31-1)),
@@ -122,7 +170,11 @@ var domainSchema = schema.Named("IdentityDomain", schema.Object(
 	schema.Required("proved_at", schema.Nullable(schema.Time()).Described("Null: it is not proved, or was lost.")),
 	schema.Required("proved_by", schema.Nullable(rule.Enum(identity.ByDNS, identity.ByOperator).Schema)),
 	schema.Required("checked_at", schema.Nullable(schema.Time())),
-	schema.Required("failing_since", schema.Nullable(schema.Time()).Described("Since when the record is away; after three days, and three look-ups, the domain is lost.")),
+	schema.Required(
+		"failing_since",
+		schema.Nullable(schema.Time()).
+			Described("Since when the record is away; after three days, and three look-ups, the domain is lost."),
+	),
 	schema.Required("created_at", schema.Time()),
 ))
 
@@ -164,26 +216,26 @@ func (s *Server) providerOf(in workspace.ID, p *identity.Provider) providerData 
 	return d
 }
 
-func (s *Server) getProvider(c *call) (reply, error) {
-	p, err := s.People.Identity.Provider(c.Context(), c.workspace())
+func (s *Server) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
+	p, err := s.People.Identity.Provider(c.Context(), c.Workspace())
 	if fault.CodeOf(err) == fault.NotFound {
-		return free(s.providerOf(c.workspace(), nil)), nil
+		return endpoint.FreeReply(s.providerOf(c.Workspace(), nil)), nil
 	}
-	return free(s.providerOf(c.workspace(), &p)), err
+	return endpoint.FreeReply(s.providerOf(c.Workspace(), &p)), err
 }
 
 // settler is who changes settings of identity.
-func (c *call) settler() identity.By {
-	return identity.By{User: c.principal.User, Own: c.principal.Own, Email: c.principal.Email, Began: c.principal.Began}
+func settler(c *endpoint.Call) identity.By {
+	return identity.By{User: c.Principal.User, Own: c.Principal.Own, Email: c.Principal.Email, Began: c.Principal.Began}
 }
 
-func (s *Server) setProvider(c *call, change identity.Change) (reply, error) {
-	p, err := s.People.Identity.SetProvider(c.Context(), c.workspace(), c.settler(), change)
-	return free(s.providerOf(c.workspace(), &p)), err
+func (s *Server) setProvider(c *endpoint.Call, change identity.Change) (endpoint.Reply, error) {
+	p, err := s.People.Identity.SetProvider(c.Context(), c.Workspace(), settler(c), change)
+	return endpoint.FreeReply(s.providerOf(c.Workspace(), &p)), err
 }
 
-func (s *Server) deleteProvider(c *call) (reply, error) {
-	return free(deleted{true}), s.People.Identity.DeleteProvider(c.Context(), c.workspace(), c.settler())
+func (s *Server) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
+	return endpoint.FreeReply(deleted{true}), s.People.Identity.DeleteProvider(c.Context(), c.Workspace(), settler(c))
 }
 
 // identityDomain is a domain as domainSchema has it.
@@ -209,25 +261,25 @@ func domainOf(d identity.Domain) identityDomain {
 	}
 }
 
-func (s *Server) listDomains(c *call) (reply, error) {
-	all, err := s.People.Identity.Domains(c.Context(), c.workspace())
+func (s *Server) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
+	all, err := s.People.Identity.Domains(c.Context(), c.Workspace())
 	shown := []identityDomain{}
 	for _, d := range all {
 		shown = append(shown, domainOf(d))
 	}
-	return free(map[string]any{"domains": shown}), err
+	return endpoint.FreeReply(map[string]any{"domains": shown}), err
 }
 
-func (s *Server) addDomain(c *call, name string) (reply, error) {
-	d, err := s.People.Identity.AddDomain(c.Context(), c.workspace(), c.settler(), name)
-	return free(domainData{domainOf(d)}), err
+func (s *Server) addDomain(c *endpoint.Call, name string) (endpoint.Reply, error) {
+	d, err := s.People.Identity.AddDomain(c.Context(), c.Workspace(), settler(c), name)
+	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s *Server) checkDomain(c *call) (reply, error) {
-	d, err := s.People.Identity.CheckDomain(c.Context(), c.workspace(), c.gin.Param("domain"))
-	return free(domainData{domainOf(d)}), err
+func (s *Server) checkDomain(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.People.Identity.CheckDomain(c.Context(), c.Workspace(), c.Gin.Param("domain"))
+	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s *Server) deleteDomain(c *call) (reply, error) {
-	return free(deleted{true}), s.People.Identity.DeleteDomain(c.Context(), c.workspace(), c.settler(), c.gin.Param("domain"))
+func (s *Server) deleteDomain(c *endpoint.Call) (endpoint.Reply, error) {
+	return endpoint.FreeReply(deleted{true}), s.People.Identity.DeleteDomain(c.Context(), c.Workspace(), settler(c), c.Gin.Param("domain"))
 }

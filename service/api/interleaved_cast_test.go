@@ -67,19 +67,23 @@ var interleaved = map[string]asked{
 	"rotate_api_key":           {path: "/workspace/api-keys/{apiKey}/rotate", body: `{"old_secret_hours":1}`, writes: true},
 	"revoke_api_key":           {path: "/workspace/api-keys/{apiKeyToo}", writes: true},
 	"list_webhooks":            {path: "/workspace/webhooks"},
-	"upsert_webhook":           {path: "/workspace/webhooks/upsert", body: `{"url":"https://hooks.example/{new}","events":["record.changed"]}`, writes: true},
-	"delete_webhook":           {path: "/workspace/webhooks/{hookToo}", writes: true},
-	"test_webhook":             {path: "/workspace/webhooks/{hook}/test", writes: true},
-	"rotate_webhook":           {path: "/workspace/webhooks/{hook}/rotate", writes: true},
-	"list_webhook_deliveries":  {path: "/workspace/webhooks/{hook}/deliveries"},
-	"replay_webhook_delivery":  {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
-	"replay_webhook":           {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
-	"list_scim_tokens":         {path: "/workspace/identity/scim/tokens"},
-	"create_scim_token":        {path: "/workspace/identity/scim/tokens", body: `{"name":"{new}"}`, writes: true},
-	"revoke_scim_token":        {path: "/workspace/identity/scim/tokens/{scimToken}", writes: true},
-	"list_provisioned_people":  {path: "/workspace/identity/scim/people"},
-	"list_provisioned_groups":  {path: "/workspace/identity/scim/groups"},
-	"set_group_role":           {path: "/workspace/identity/scim/groups/{scimGroup}", body: `{"role":"admin"}`, writes: true},
+	"upsert_webhook": {
+		path:   "/workspace/webhooks/upsert",
+		body:   `{"url":"https://hooks.example/{new}","events":["record.changed"]}`,
+		writes: true,
+	},
+	"delete_webhook":          {path: "/workspace/webhooks/{hookToo}", writes: true},
+	"test_webhook":            {path: "/workspace/webhooks/{hook}/test", writes: true},
+	"rotate_webhook":          {path: "/workspace/webhooks/{hook}/rotate", writes: true},
+	"list_webhook_deliveries": {path: "/workspace/webhooks/{hook}/deliveries"},
+	"replay_webhook_delivery": {path: "/workspace/webhooks/{hook}/deliveries/{delivery}/replay", writes: true},
+	"replay_webhook":          {path: "/workspace/webhooks/{hook}/replay", body: `{"from":"2026-01-01","to":"2100-01-01"}`, writes: true},
+	"list_scim_tokens":        {path: "/workspace/identity/scim/tokens"},
+	"create_scim_token":       {path: "/workspace/identity/scim/tokens", body: `{"name":"{new}"}`, writes: true},
+	"revoke_scim_token":       {path: "/workspace/identity/scim/tokens/{scimToken}", writes: true},
+	"list_provisioned_people": {path: "/workspace/identity/scim/people"},
+	"list_provisioned_groups": {path: "/workspace/identity/scim/groups"},
+	"set_group_role":          {path: "/workspace/identity/scim/groups/{scimGroup}", body: `{"role":"admin"}`, writes: true},
 
 	"list_signal_subscriptions":  {path: "/workspace/signal-subscriptions"},
 	"upsert_signal_subscription": {path: "/workspace/signal-subscriptions/upsert", body: `{"signal_type":"permit_issued"}`, writes: true},
@@ -88,10 +92,14 @@ var interleaved = map[string]asked{
 	"restore_signals_batch":      {path: "/workspace/signal-queue/restore/batch", body: `{"ids":["{dismissed}"]}`, writes: true},
 	"delete_signal_subscription": {path: "/workspace/signal-subscriptions/{subscription}", writes: true},
 
-	"find_skills":  {path: "/workspace/skills/find", body: `{"query":"x"}`},
-	"list_skills":  {path: "/workspace/skills/list", body: `{"limit":5}`},
-	"get_skill":    {path: "/workspace/skills/get", body: `{"locator":"workspace/kept"}`},
-	"create_skill": {path: "/workspace/skills/create", body: `{"scope":"workspace","name":"{new}","description":"d","content":"c"}`, writes: true},
+	"find_skills": {path: "/workspace/skills/find", body: `{"query":"x"}`},
+	"list_skills": {path: "/workspace/skills/list", body: `{"limit":5}`},
+	"get_skill":   {path: "/workspace/skills/get", body: `{"locator":"workspace/kept"}`},
+	"create_skill": {
+		path:   "/workspace/skills/create",
+		body:   `{"scope":"workspace","name":"{new}","description":"d","content":"c"}`,
+		writes: true,
+	},
 
 	"list_boards":  {path: "/workspace/boards"},
 	"get_board":    {path: "/workspace/boards/{board}"},
@@ -129,9 +137,13 @@ var interleaved = map[string]asked{
 	"delete_alert":       {path: "/workspace/alerts/{alert1}", writes: true},
 	"see_view":           {path: "/workspace/views/{alert3}/seen", body: `{}`, writes: true},
 
-	"list_favorite_views":         {path: "/workspace/favorite-views"},
-	"upsert_favorite_view":        {path: "/workspace/favorite-views/upsert", body: `{"view_id":"{liked1}"}`, writes: true},
-	"upsert_favorite_views_batch": {path: "/workspace/favorite-views/upsert/batch", body: `{"inputs":[{"view_id":"{liked2}"}]}`, writes: true},
+	"list_favorite_views":  {path: "/workspace/favorite-views"},
+	"upsert_favorite_view": {path: "/workspace/favorite-views/upsert", body: `{"view_id":"{liked1}"}`, writes: true},
+	"upsert_favorite_views_batch": {
+		path:   "/workspace/favorite-views/upsert/batch",
+		body:   `{"inputs":[{"view_id":"{liked2}"}]}`,
+		writes: true,
+	},
 	"delete_favorite_view":        {path: "/workspace/favorite-views/{favorite1}", writes: true},
 	"delete_favorite_views_batch": {path: "/workspace/favorite-views/delete/batch", body: `{"ids":["{favorite2}"]}`, writes: true},
 }
@@ -186,8 +198,15 @@ func globals(t *testing.T) *searchtest.World {
 			searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d"}`, contact, i)),
 			searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","contact_ids":[%q]}`, project, i, contact)),
 			searchtest.Record(
-				t, catalog.Signals,
-				fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`, searchtest.ID("s", i), i, i, project),
+				t,
+				catalog.Signals,
+				fmt.Sprintf(
+					`{"id":%q,"title":"Event %d","signal_type":"stage_changed","occurred_at":"2026-01-0%dT00:00:00Z","project_id":%q}`,
+					searchtest.ID("s", i),
+					i,
+					i,
+					project,
+				),
 			))
 	}
 	return data
@@ -337,8 +356,11 @@ func (s *scene) stored() map[string]string {
 	conn, err := pgx.Connect(ctx, s.databases.Admin)
 	fatal(s.t, err)
 	defer conn.Close(ctx) //nolint:errcheck // the test is done with it
-	rows, err := conn.Query(ctx, `SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
-		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes', 'audit_events', 'audit_values')`)
+	rows, err := conn.Query(
+		ctx,
+		`SELECT table_name::text FROM information_schema.columns JOIN information_schema.tables USING (table_schema, table_name)
+		WHERE table_schema = 'public' AND column_name = 'workspace_id' AND table_type = 'BASE TABLE' AND table_name NOT IN ('held_records', 'projectors', 'workspace_changes', 'audit_events', 'audit_values')`,
+	)
 	fatal(s.t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	fatal(s.t, err)

@@ -19,9 +19,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"atlas/internal/telemetry"
-	"atlas/service/api"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/postgres"
@@ -33,7 +33,7 @@ const revocationWithin = 5 * time.Second
 
 // watched counts how far requests have come.
 type watched struct {
-	api.Gate
+	endpoint.Gate
 	*telemetry.Metrics
 	begun, under, authorized atomic.Int64
 }
@@ -140,7 +140,8 @@ func turns() []turn {
 		}, want: toKey(forbidden)},
 		{name: "a member who is removed", token: byMember, refused: never, change: func(t *testing.T, s *scene) {
 			// By another server, which does not notify this one.
-			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).Remove(t.Context(), s.in, people.OperatorActor, s.admin.ID)
+			removed, err := people.NewMembers(s.server.Workspaces.(*postgres.Store), nil).
+				Remove(t.Context(), s.in, people.OperatorActor, s.admin.ID)
 			if fatal(t, err); !removed {
 				t.Fatal("nobody was removed")
 			}
@@ -325,8 +326,17 @@ func (p *played) begin(t *testing.T, address, token, operation string) *half {
 	if token != "" {
 		authorization = "Authorization: Bearer " + token + "\r\n"
 	}
-	_, err = fmt.Fprintf(h.connection, "%s %s%s?workspace_id=%s HTTP/1.1\r\nHost: atlas\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		rows[operation].method, api.Version, s.fill(request.path), url.QueryEscape(s.in.String()), authorization, len(body), body[:len(body)/2])
+	_, err = fmt.Fprintf(
+		h.connection,
+		"%s %s%s?workspace_id=%s HTTP/1.1\r\nHost: atlas\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		rows[operation].method,
+		endpoint.Version,
+		s.fill(request.path),
+		url.QueryEscape(s.in.String()),
+		authorization,
+		len(body),
+		body[:len(body)/2],
+	)
 	fatal(t, err)
 	return h
 }

@@ -4,68 +4,74 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
 
-func (s *Server) invitationRoutes() []Route {
+func (s *Server) invitationRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations",
-			Scope: read, Budget: Budget{placesRecords, 0, 64},
-			endpoint: lists("invitations", defaultPeople, s.listInvitations),
-			doc: operationDoc{
-				tag: tagPeople, summary: "List open invitations, newest first",
-				params: pageParams(defaultPeople), data: listOf("invitations", invitationSchema), metadata: listMetadataSchema,
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Lists("invitations", defaultPeople, s.listInvitations),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "List open invitations, newest first",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("invitations", invitationSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/invitations", Operation: "create_invitation",
-			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(newInvitation, s.createInvitation),
-			doc: operationDoc{
-				tag: tagPeople, summary: "Invite somebody",
-				text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
-				data: schema.Object(
+			Scope: write, Caller: endpoint.Admins, Secret: true, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(newInvitation, s.createInvitation),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "Invite somebody",
+				Text: "`accept_url` is in this answer only. An expired invitation of the address is replaced.",
+				Data: schema.Object(
 					schema.Required("invitation", invitationSchema),
 					schema.Optional(
 						"accept_url",
-						schema.String("https://app.example/join?token=…").Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again."),
+						schema.String("https://app.example/join?token=…").
+							Described("Missing in the answer to a repetition. With `replace`, the invitation can be made again."),
 					),
 					schema.Required("letter", emailScheduleSchema),
 				),
-				codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
-				links: schema.Map[openapi.Link]{linkByID("revoke_invitation", "id", "/data/invitation/id")},
+				Codes: []fault.Code{fault.AlreadyInvited, fault.AlreadyMember, fault.LimitReached},
+				Links: schema.Map[openapi.Link]{endpoint.LinkByID("revoke_invitation", "id", "/data/invitation/id")},
 			}},
 		{Method: "DELETE", Path: "/workspace/invitations/:id", Operation: "revoke_invitation",
-			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.revokeInvitation),
-			doc: operationDoc{
-				tag: tagPeople, summary: "Revoke an invitation",
-				data: schema.Object(
+			Scope: write, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.revokeInvitation),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "Revoke an invitation",
+				Data: schema.Object(
 					schema.Required("deleted", schema.Only(true)),
 					schema.Required("id", schema.UUID()),
 					schema.Required("email", schema.String("grace@example.com")),
 				),
-				codes: []fault.Code{fault.NotFound},
+				Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/invitations/preview", Operation: "preview_invitation",
-			Scope: write, ReadOnly: true, Throttling: Never, Paced: true, Caller: Newcomers, Budget: Budget{placesOutsiders, 0, 32},
-			endpoint: takes(acceptance, s.previewInvitation),
-			doc: operationDoc{
-				tag: tagPeople, summary: "What accepting an invitation would do",
-				text:  "With the token of `accept_url`. It changes nothing, and is refused as the acceptance would be.",
-				data:  previewSchema,
-				codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
+			Scope: write, ReadOnly: true, Throttling: endpoint.Never, Paced: true, Caller: endpoint.Newcomers,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesOutsiders, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(acceptance, s.previewInvitation),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "What accepting an invitation would do",
+				Text:  "With the token of `accept_url`. It changes nothing, and is refused as the acceptance would be.",
+				Data:  previewSchema,
+				Codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
 			}},
 		// The caller is in no workspace yet, so no ceiling applies.
 		{Method: "POST", Path: "/workspace/invitations/accept", Operation: "accept_invitation",
-			Scope: write, Throttling: Never, Paced: true, Caller: Newcomers, Budget: Budget{placesOutsiders, 0, 32},
-			endpoint: takes(acceptance, s.acceptInvitation),
-			doc: operationDoc{
-				tag: tagPeople, summary: "Accept an invitation",
-				text:  "With the token of `accept_url`, and an access token whose `email` is the invited address. A token that names scopes needs `workspace:write` among them.",
-				data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),
-				codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
+			Scope: write, Throttling: endpoint.Never, Paced: true, Caller: endpoint.Newcomers,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesOutsiders, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(acceptance, s.acceptInvitation),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "Accept an invitation",
+				Text:  "With the token of `accept_url`, and an access token whose `email` is the invited address. A token that names scopes needs `workspace:write` among them.",
+				Data:  schema.Object(schema.Required("workspace_id", schema.UUID()), schema.Required("member", memberSchema)),
+				Codes: []fault.Code{fault.NotFound, fault.AlreadyMember},
 			}},
 	}
 }
@@ -86,14 +92,15 @@ var invitationSchema = schema.Named("Invitation", schema.Object(
 // emailScheduleSchema is the schema of people.EmailSchedule.
 var emailScheduleSchema = schema.Object(
 	schema.Required("status", schema.OneOf(people.EmailDue, people.EmailDelayed, people.EmailWithheld, people.EmailNone).
-		Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail.")),
+		Described("`due`: it is sent now. `delayed`: it waits for its turn, at `due_at`. `withheld`: its turn would come after the invitation ends, so it is not sent. `none`: the service sends no mail."),
+	),
 	schema.Required("due_at", schema.Nullable(schema.Time()).Described("When it is due; null where it is not sent.")),
 	schema.Required("paced_by", schema.Nullable(schema.OneOf(people.PacedByWorkspace, people.PacedByAddress)).
 		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 ).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 
-func (s *Server) listInvitations(c *call, m listMetadata) ([]people.Invitation, error) {
-	return s.People.Invitations.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listInvitations(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Invitation, error) {
+	return s.People.Invitations.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 type invitationInput struct {
@@ -108,8 +115,11 @@ var newInvitation = rule.Object(
 		func(in *invitationInput) *string { return &in.email }),
 	rule.Required("role", rule.Enum(people.Admin, people.MemberRole).As(invitedRole),
 		func(in *invitationInput) *people.Role { return &in.role }),
-	rule.Optional("replace", rule.Boolean().Described("True: a pending invitation of the address is revoked in the same step, instead of `already_invited`."),
-		func(in *invitationInput) *bool { return &in.replace }),
+	rule.Optional(
+		"replace",
+		rule.Boolean().Described("True: a pending invitation of the address is revoked in the same step, instead of `already_invited`."),
+		func(in *invitationInput) *bool { return &in.replace },
+	),
 )
 
 // invitationData is the answer to a new invitation. No other answer has its link.
@@ -119,18 +129,18 @@ type invitationData struct {
 	Letter     people.EmailSchedule `json:"letter"`
 }
 
-func (d invitationData) withoutSecrets() (any, []string) {
+func (d invitationData) WithoutSecrets() (any, []string) {
 	d.AcceptURL = ""
 	return d, []string{"accept_url"}
 }
 
-func (s *Server) createInvitation(c *call, in invitationInput) (reply, error) {
+func (s *Server) createInvitation(c *endpoint.Call, in invitationInput) (endpoint.Reply, error) {
 	create := s.People.Invitations.Create
 	if in.replace {
 		create = s.People.Invitations.Replace
 	}
-	made, err := create(c.Context(), c.workspace(), c.actor(), in.email, in.role)
-	return free(invitationData{made.Invitation, made.Link, made.Email}), err
+	made, err := create(c.Context(), c.Workspace(), actor(c), in.email, in.role)
+	return endpoint.FreeReply(invitationData{made.Invitation, made.Link, made.Email}), err
 }
 
 // revokedData is the answer of a revocation.
@@ -140,9 +150,9 @@ type revokedData struct {
 	Email   string              `json:"email"`
 }
 
-func (s *Server) revokeInvitation(c *call) (reply, error) {
-	revoked, err := s.People.Invitations.Revoke(c.Context(), c.workspace(), c.actor(), people.InvitationID(c.pathID("id")))
-	return free(revokedData{true, revoked.ID, revoked.Email}), err
+func (s *Server) revokeInvitation(c *endpoint.Call) (endpoint.Reply, error) {
+	revoked, err := s.People.Invitations.Revoke(c.Context(), c.Workspace(), actor(c), people.InvitationID(c.PathID("id")))
+	return endpoint.FreeReply(revokedData{true, revoked.ID, revoked.Email}), err
 }
 
 // maxToken is the maximum length of an invitation's token, in characters.
@@ -157,9 +167,9 @@ type joinedData struct {
 }
 
 // invitee is the caller as who is invited.
-func (c *call) invitee() people.Invitee {
-	email, verified := c.identity.Email()
-	return people.Invitee{ID: c.identity.User(), Email: email, EmailVerified: verified, Name: c.identity.Name()}
+func invitee(c *endpoint.Call) people.Invitee {
+	email, verified := c.Identity.Email()
+	return people.Invitee{ID: c.Identity.User(), Email: email, EmailVerified: verified, Name: c.Identity.Name()}
 }
 
 // previewSchema is the schema of people.InvitationPreview.
@@ -177,12 +187,12 @@ var previewSchema = schema.Named("InvitationPreview", schema.Object(
 	schema.Required("expires_at", schema.Time()),
 ))
 
-func (s *Server) previewInvitation(c *call, token string) (reply, error) {
-	preview, err := s.People.Invitations.Preview(c.Context(), token, c.invitee())
-	return free(preview), err
+func (s *Server) previewInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+	preview, err := s.People.Invitations.Preview(c.Context(), token, invitee(c))
+	return endpoint.FreeReply(preview), err
 }
 
-func (s *Server) acceptInvitation(c *call, token string) (reply, error) {
-	in, member, err := s.People.Invitations.Accept(c.Context(), token, c.invitee())
-	return free(joinedData{in, member}), err
+func (s *Server) acceptInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+	in, member, err := s.People.Invitations.Accept(c.Context(), token, invitee(c))
+	return endpoint.FreeReply(joinedData{in, member}), err
 }

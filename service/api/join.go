@@ -11,6 +11,7 @@ import (
 	"atlas/search"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -21,14 +22,18 @@ const joinText = "Each firm of a search comes with a project, the one with the h
 
 // joinRoute is a join of the accounts of a base, whose account row is.
 func joinRoute(
-	r Route, base catalog.BaseKind, row *schema.Schema, summary string, examples []example,
-	handle func(*call, query.Join) (reply, error),
-) Route {
-	r.Method, r.Throttling, r.Budget = "POST", Metered, Budget{placesSearchBatch, rowsSearch, 512}
-	r.endpoint = takes(query.JoinRule(base), handle)
-	r.doc.summary, r.doc.text, r.doc.examples, r.doc.dryRun = summary, joinText, examples, dryRunAnswer
-	r.doc.data = schema.Array(row, 0, query.MaxJoinLimit)
-	r.doc.metadata = pageMetadataSchema
+	r endpoint.Route, base catalog.BaseKind, row *schema.Schema, summary string, examples []endpoint.Example,
+	handle func(*endpoint.Call, query.Join) (endpoint.Reply, error),
+) endpoint.Route {
+	r.Method, r.Throttling, r.Budget = "POST", endpoint.Metered, endpoint.Budget{
+		Places: endpoint.PlacesSearchBatch,
+		Rows:   rowsSearch,
+		Heap:   512,
+	}
+	r.Endpoint = endpoint.Takes(query.JoinRule(base), handle)
+	r.Doc.Summary, r.Doc.Text, r.Doc.Examples, r.Doc.DryRun = summary, joinText, examples, dryRunAnswer
+	r.Doc.Data = schema.Array(row, 0, query.MaxJoinLimit)
+	r.Doc.Metadata = endpoint.PageMetadataSchema
 	return r
 }
 
@@ -41,59 +46,69 @@ func joinRow(name string, account *schema.Schema) *schema.Schema {
 	))
 }
 
-func (s *Server) joinRoutes() []Route {
-	return []Route{
+func (s *Server) joinRoutes() []endpoint.Route {
+	return []endpoint.Route{
 		joinRoute(
-			Route{
+			endpoint.Route{
 				Path: "/data/accounts/join", Operation: "join_accounts", Scope: workspace.DataRead,
-				WorkspaceRequired: true, doc: operationDoc{tag: tagData},
+				WorkspaceRequired: true, Doc: endpoint.Doc{Tag: tagData},
 			},
 			catalog.Data, joinRow("AccountJoinRow", recordSchema(catalog.Accounts)), "Firms, each with a project and a person",
-			[]example{{
-				"builders", "Builders of apartments, with their dearest such project",
-				[]byte(`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`),
+			[]endpoint.Example{{
+				Name: "builders", Summary: "Builders of apartments, with their dearest such project",
+				Body: []byte(
+					`{"filters":{"account_type":{"value":"general_contractor"}},"relations":{"has_project":{"primary_use":{"value":"multifamily"}}},"fields":["name","phone"],"project_fields":["name","cost"],"contact_fields":["name","role","email"],"limit":10}`,
+				),
 			}},
-			func(c *call, j query.Join) (reply, error) { return s.join(c, s.dataSearch(j.Query), j) },
+			func(c *endpoint.Call, j query.Join) (endpoint.Reply, error) {
+				return s.join(c, s.dataSearch(j.Query), j)
+			},
 		),
 		joinRoute(
-			Route{
+			endpoint.Route{
 				Path: "/workspace/accounts/join", Operation: "join_workspace_accounts", Scope: workspace.WorkspaceRead,
-				Also: workspace.DataRead, doc: operationDoc{tag: tagBook},
+				Also: workspace.DataRead, Doc: endpoint.Doc{Tag: tagBook},
 			},
-			catalog.Book, joinRow("WorkspaceAccountJoinRow", bookRow(catalog.Accounts)), "Firms of the book, each with a project and a person",
-			[]example{{
-				"tagged", "Those with a tag, with their largest project",
-				[]byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`),
+			catalog.Book,
+			joinRow("WorkspaceAccountJoinRow", bookRow(catalog.Accounts)),
+			"Firms of the book, each with a project and a person",
+			[]endpoint.Example{{
+				Name: "tagged", Summary: "Those with a tag, with their largest project",
+				Body: []byte(`{"filters":{"tags":{"value":"priority"}},"project_by":"sqft"}`),
 			}},
-			func(c *call, j query.Join) (reply, error) { return s.join(c, s.bookSearch(c, j.Query), j) },
+			func(c *endpoint.Call, j query.Join) (endpoint.Reply, error) {
+				return s.join(c, s.bookSearch(c, j.Query), j)
+			},
 		),
 	}
 }
 
 // join answers the accounts that s finds, with what j joins to them.
-func (s *Server) join(c *call, f searching, j query.Join) (reply, error) {
+func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
 	return s.answerPage(c, f, query.RecordsJoined,
-		func(ctx context.Context) (reply, int, error) { return s.joinPage(c, ctx, f, j) },
-		func(ctx context.Context, kept keptPage) (reply, error) { return s.joinAgain(c, ctx, f, j, kept) },
+		func(ctx context.Context) (endpoint.Reply, int, error) { return s.joinPage(c, ctx, f, j) },
+		func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+			return s.joinAgain(c, ctx, f, j, kept)
+		},
 	)
 }
 
 // joinPage is the page of a join, and how many records it has.
-func (s *Server) joinPage(c *call, ctx context.Context, f searching, j query.Join) (reply, int, error) {
+func (s *Server) joinPage(c *endpoint.Call, ctx context.Context, f searching, j query.Join) (endpoint.Reply, int, error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
-		return reply{}, 0, err
+		return endpoint.Reply{}, 0, err
 	}
 	ids, err := book.RecordIDs(p.Rows)
 	if err != nil {
-		return reply{}, 0, err
+		return endpoint.Reply{}, 0, err
 	}
-	joined, err := s.Search.Join(ctx, j, texts(ids))
+	joined, err := s.Search.Join(ctx, j, endpoint.IDTexts(ids))
 	if err != nil {
-		return reply{}, 0, err
+		return endpoint.Reply{}, 0, err
 	}
 	if p.Rows, err = joinRows(j, p.Rows, joined); err != nil {
-		return reply{}, 0, err
+		return endpoint.Reply{}, 0, err
 	}
 	p = p.Within(j.MaxBytes)
 	records, kept := 0, make([]uuid.UUID, 0, len(p.Rows)*query.RecordsJoined)
@@ -106,13 +121,13 @@ func (s *Server) joinPage(c *call, ctx context.Context, f searching, j query.Joi
 		records++
 		own, err := idsOf(joined[i])
 		if err != nil {
-			return reply{}, 0, err
+			return endpoint.Reply{}, 0, err
 		}
 		kept = append(append(kept, ids[i]), own[:]...)
 	}
-	m := c.metadataOf(f.q, p)
+	m := c.MetadataOf(f.q, p)
 	m.Credits = int64(records)
-	return reply{recordsOf(p), m}, records, c.keep(m.free(), "", kept)
+	return endpoint.Reply{Data: endpoint.RecordsOf(p), Metadata: m}, records, c.Keep(m.Free(), "", kept)
 }
 
 // joinRows are the rows of accounts with what is joined to each.
@@ -159,26 +174,32 @@ func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) 
 
 // joinAgain is the page of a repetition: the accounts of the first answer, each with the
 // project and the contact that it had there, as they are now.
-func (s *Server) joinAgain(c *call, ctx context.Context, f searching, j query.Join, kept keptPage) (reply, error) {
+func (s *Server) joinAgain(
+	c *endpoint.Call,
+	ctx context.Context,
+	f searching,
+	j query.Join,
+	kept endpoint.KeptPage,
+) (endpoint.Reply, error) {
 	var accounts, projects, contacts []uuid.UUID
 	for i := 0; i+query.RecordsJoined <= len(kept.IDs); i += query.RecordsJoined {
 		accounts, projects, contacts = append(accounts, kept.IDs[i]), append(projects, kept.IDs[i+1]), append(contacts, kept.IDs[i+2])
 	}
 	if len(accounts) == 0 {
-		return reply{records{}, kept.Metadata}, nil
+		return endpoint.Reply{Data: endpoint.Records{}, Metadata: kept.Metadata}, nil
 	}
-	p, err := f.find(ctx, f.q.Among(texts(accounts)))
+	p, err := f.find(ctx, f.q.Among(endpoint.IDTexts(accounts)))
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	found, err := rowsByID(p.Rows)
+	found, err := endpoint.RowsByID(p.Rows)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	of := [query.RecordsJoined - 1]map[string]jsontext.Value{}
 	for i, d := range []catalog.Dataset{catalog.Projects, catalog.Contacts} {
 		if of[i], err = s.Search.GetBatch(ctx, d, known([][]uuid.UUID{projects, contacts}[i]), nil); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 	}
 	var rows []jsontext.Value
@@ -191,11 +212,11 @@ func (s *Server) joinAgain(c *call, ctx context.Context, f searching, j query.Jo
 		}
 	}
 	if rows, err = joinRows(j, rows, joined); err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(j.MaxBytes).Rows
-	metadata, err := kept.leavingOut(there[len(fit):])
-	return reply{records(fit), metadata}, err
+	metadata, err := kept.LeavingOut(there[len(fit):])
+	return endpoint.Reply{Data: endpoint.Records(fit), Metadata: metadata}, err
 }
 
 // known are the ids that are not uuid.Nil, each once.
@@ -206,5 +227,5 @@ func known(ids []uuid.UUID) []string {
 			all = append(all, id)
 		}
 	}
-	return texts(all)
+	return endpoint.IDTexts(all)
 }

@@ -54,11 +54,21 @@ func joinWorld(t *testing.T, r *rand.Rand, n int) *searchtest.World {
 	for i := 1; i <= 6*n; i++ {
 		add(catalog.Projects, map[string]any{
 			"id": searchtest.ID("p", i), "name": fmt.Sprintf("Project %d", i%5), "stage": one("filed", "permitted", "under_construction"),
-			"cost": one(nil, nil, 0, 10, 1e6, 1e6), "sqft": one(nil, 1.5, 200), "stories": one(nil, 1, 2), "residential_units": one(nil, 3, 4),
+			"cost": one(
+				nil,
+				nil,
+				0,
+				10,
+				1e6,
+				1e6,
+			), "sqft": one(nil, 1.5, 200), "stories": one(nil, 1, 2), "residential_units": one(nil, 3, 4),
 			"account_ids": slices.Compact(slices.Sorted(slices.Values([]string{account(), account()}))),
 		})
 		add(catalog.Contacts, map[string]any{
-			"id": searchtest.ID("c", i), "name": fmt.Sprintf("Person %d", i), "account_id": account(), "email": fmt.Sprintf("p%d@people.example", i),
+			"id": searchtest.ID(
+				"c",
+				i,
+			), "name": fmt.Sprintf("Person %d", i), "account_id": account(), "email": fmt.Sprintf("p%d@people.example", i),
 			"role":       one(nil, "architect", "other", "estimator", "estimator", "project_manager", "developer", "executive", "owner"),
 			"updated_at": one("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"),
 		})
@@ -227,7 +237,8 @@ func TestJoin(t *testing.T) {
 					var cost struct{ Count, Credits int }
 					dry := w.call(t, key, "POST", path+"join", body+`,"dry_run":true}`)
 					dry.into(t, &cost, nil)
-					if cost.Credits != 3*len(rows) || cost.Count != m.Total || dry.header.Get("X-Credits-Used") != a.header.Get("X-Credits-Used") {
+					if cost.Credits != 3*len(rows) || cost.Count != m.Total ||
+						dry.header.Get("X-Credits-Used") != a.header.Get("X-Credits-Used") {
 						t.Errorf("%s %s: a dry run says %+v, of %d rows", path, body, cost, len(rows))
 					}
 					// The cursor is that of the firms.
@@ -248,7 +259,8 @@ func TestJoin(t *testing.T) {
 		t.Errorf("another workspace has %d firms in its book", len(none))
 	}
 	var some []map[string]json.RawMessage
-	w.call(t, key, "POST", "/workspace/accounts/join", `{"limit":1,"fields":["phone","notes"],"project_fields":["cost"],"contact_fields":["name"]}`).into(t, &some, nil)
+	w.call(t, key, "POST", "/workspace/accounts/join", `{"limit":1,"fields":["phone","notes"],"project_fields":["cost"],"contact_fields":["name"]}`).
+		into(t, &some, nil)
 	for part, want := range map[string]string{"account": "id notes phone", "project": "cost id", "contact": "id name"} {
 		var members map[string]json.RawMessage
 		fatal(t, json.Unmarshal(some[0][part], &members))
@@ -353,7 +365,10 @@ func TestJoinCharges(t *testing.T) {
 	}
 
 	// What grows since does not fit any more, and is named.
-	_, rich := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Rich", workspace.Pro, 1000)}, Scopes: workspace.AllScopes()})
+	_, rich := w.key(
+		t,
+		people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Rich", workspace.Pro, 1000)}, Scopes: workspace.AllScopes()},
+	)
 	key = rich
 	w.load(t, data(9, ""))
 	first, _, _ = ask("long", `{"limit":4,"max_bytes":9000}`)

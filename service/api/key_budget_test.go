@@ -16,6 +16,7 @@ import (
 	"atlas/search/searchtest"
 	"atlas/service/api"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/service/ratelimit"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -52,7 +53,7 @@ func TestBudgetOfAKey(t *testing.T) {
 	id, key := w.key(t, people.NewKey{Workspaces: []workspace.ID{in, other}, Budget: workspace.KeyBudget{DailyCredits: budget}})
 	siblingID, sibling := w.key(t, people.NewKey{Workspaces: []workspace.ID{in}})
 	server := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:   w.server.Gate,
 			Ledger: w.ledger,
 			Log:    w.server.Log,
@@ -63,7 +64,7 @@ func TestBudgetOfAKey(t *testing.T) {
 	}
 	listening := httptest.NewServer(server.Handler())
 	t.Cleanup(listening.Close)
-	second := &world{base: listening.URL + api.Version}
+	second := &world{base: listening.URL + endpoint.Version}
 
 	body := fmt.Sprintf(`{"limit":%d}`, page)
 	var delivered atomic.Int64

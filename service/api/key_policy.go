@@ -5,25 +5,28 @@ import (
 
 	"atlas/internal/rule"
 	"atlas/internal/schema"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
 
 // keyPolicyRoutes are never throttled, as those of the keys.
-func (s *Server) keyPolicyRoutes() []Route {
+func (s *Server) keyPolicyRoutes() []endpoint.Route {
 	data := schema.Named("ApiKeyPolicyData", schema.Object(schema.Required("policy", keyPolicySchema)))
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/policy", Operation: "get_api_key_policy",
-			Scope: workspace.WorkspaceRead, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getKeyPolicy),
-			doc:      operationDoc{tag: tagKeys, summary: "What the workspace permits of its API keys", data: data}},
+			Scope: workspace.WorkspaceRead, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getKeyPolicy),
+			Doc:      endpoint.Doc{Tag: tagKeys, Summary: "What the workspace permits of its API keys", Data: data}},
 		{Method: "POST", Path: "/workspace/api-keys/policy", Operation: "set_api_key_policy",
-			Scope: workspace.WorkspaceWrite, Caller: AdminUsers, Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(keyPolicyRule, s.setKeyPolicy),
-			doc: operationDoc{
-				tag: tagKeys, summary: "Replace it",
-				text: "What is omitted is not limited. New and rotated keys keep to it; `outside_policy` of others says what they break.",
-				data: data,
+			Scope: workspace.WorkspaceWrite, Caller: endpoint.AdminUsers, Throttling: endpoint.Never, Paced: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(keyPolicyRule, s.setKeyPolicy),
+			Doc: endpoint.Doc{
+				Tag: tagKeys, Summary: "Replace it",
+				Text: "What is omitted is not limited. New and rotated keys keep to it; `outside_policy` of others says what they break.",
+				Data: data,
 			}},
 	}
 }
@@ -87,14 +90,14 @@ var keyPolicyRule = rule.Object(
 		func(p *people.KeyPolicy, credits int) { p.MaxDailyCredits = int64(credits) }),
 ).Named("ApiKeyPolicySet")
 
-func (s *Server) getKeyPolicy(c *call) (reply, error) {
-	p, err := s.People.Policies.Keys(c.Context(), c.workspace())
-	return free(keyPolicyOf(p)), err
+func (s *Server) getKeyPolicy(c *endpoint.Call) (endpoint.Reply, error) {
+	p, err := s.People.Policies.Keys(c.Context(), c.Workspace())
+	return endpoint.FreeReply(keyPolicyOf(p)), err
 }
 
-func (s *Server) setKeyPolicy(c *call, p people.KeyPolicy) (reply, error) {
-	p, err := s.People.Policies.SetKeys(c.Context(), c.workspace(), c.principal.User, p)
-	return free(keyPolicyOf(p)), err
+func (s *Server) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Reply, error) {
+	p, err := s.People.Policies.SetKeys(c.Context(), c.Workspace(), c.Principal.User, p)
+	return endpoint.FreeReply(keyPolicyOf(p)), err
 }
 
 // outsidePolicy lists what a key that has not ended breaks.

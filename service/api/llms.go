@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+
+	"atlas/service/endpoint"
 )
 
 // llmsPath is an index of the documents for language models (llmstxt.org).
@@ -15,7 +17,7 @@ const llmsPath = "/llms.txt"
 var llmsText string
 
 // llmsRows are the index.
-func (s *Server) llmsRows() (rows []stranger) {
+func (s *Server) llmsRows() (rows []endpoint.Stranger) {
 	text := llmsText
 	if s.MCP == nil {
 		before, rest, _ := strings.Cut(text, "## Agents\n")
@@ -24,10 +26,19 @@ func (s *Server) llmsRows() (rows []stranger) {
 	}
 	body := []byte(text)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		rows = append(rows, stranger{method: method, path: llmsPath, operation: "llms", class: classDocuments, handle: func(ctx *gin.Context) {
-			ctx.Header("Cache-Control", "public, max-age=3600")
-			ctx.Data(http.StatusOK, "text/plain; charset=utf-8", body)
-		}})
+		rows = append(
+			rows,
+			endpoint.Stranger{
+				Method:    method,
+				Path:      llmsPath,
+				Operation: "llms",
+				Class:     endpoint.ClassDocuments,
+				Handle: func(ctx *gin.Context) {
+					ctx.Header("Cache-Control", "public, max-age=3600")
+					ctx.Data(http.StatusOK, "text/plain; charset=utf-8", body)
+				},
+			},
+		)
 	}
 	return rows
 }

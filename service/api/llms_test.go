@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // The index for language models leads to pages that are there.
 func TestIndexForModels(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []*api.MCP{nil, {}} {
-		s := httptest.NewServer((&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}, MCP: agents}).Handler())
+		s := httptest.NewServer((&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}, MCP: agents}).Handler())
 		t.Cleanup(s.Close)
 		get := func(path string) (int, string) {
 			res, err := http.Get(s.URL + path)

@@ -11,6 +11,7 @@ import (
 
 	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -62,7 +63,7 @@ func TestLinesSayWhoAndFromWhere(t *testing.T) {
 	sessions := w.sessions(t, session.Options{})
 	log := &logged{}
 	server := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:   w.server.Gate,
 			Ledger: w.ledger,
 			Log:    slog.New(slog.NewJSONHandler(log, nil)),

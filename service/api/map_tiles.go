@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"atlas/internal/tiles"
+	"atlas/service/endpoint"
 )
 
 // Where the map of the Explorer finds its tiles. No key is asked for: browsers fetch tiles
@@ -16,7 +17,7 @@ const (
 	archivePath = "/map/archive.pmtiles"
 )
 
-// tileToken is what of an archive one token of classTiles pays for, in bytes.
+// tileToken is what of an archive one token of ClassTiles pays for, in bytes.
 const tileToken = 65_536
 
 // mapTiles says where the tiles are. Without any, URL is absent.
@@ -28,7 +29,7 @@ type mapTiles struct {
 }
 
 // tileRows are the addresses of the map.
-func (s *Server) tileRows() (rows []stranger) {
+func (s *Server) tileRows() (rows []endpoint.Stranger) {
 	at := mapTiles{URL: s.MapTiles.Template, Attribution: s.MapTiles.Attribution}
 	archive := s.MapTiles.Archive
 	if archive != nil {
@@ -36,17 +37,17 @@ func (s *Server) tileRows() (rows []stranger) {
 	}
 	text, _ := json.Marshal(at) // texts and a boolean
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
-		rows = append(rows, stranger{
-			method: method, path: tilesPath, operation: "get_map", class: classDocuments, handle: func(ctx *gin.Context) {
+		rows = append(rows, endpoint.Stranger{
+			Method: method, Path: tilesPath, Operation: "get_map", Class: endpoint.ClassDocuments, Handle: func(ctx *gin.Context) {
 				ctx.Header("Cache-Control", "no-cache")
 				ctx.Data(http.StatusOK, "application/json; charset=utf-8", text)
 			},
 		})
 		if archive != nil {
-			rows = append(rows, stranger{
-				method: method, path: archivePath, operation: "get_map_archive", class: classTiles,
-				weigh:  func(c *call) int { return tileTokens(archive, c.gin.Request) },
-				handle: func(ctx *gin.Context) { archive.Serve(ctx.Writer, ctx.Request) },
+			rows = append(rows, endpoint.Stranger{
+				Method: method, Path: archivePath, Operation: "get_map_archive", Class: endpoint.ClassTiles,
+				Weigh:  func(c *endpoint.Call) int { return tileTokens(archive, c.Gin.Request) },
+				Handle: func(ctx *gin.Context) { archive.Serve(ctx.Writer, ctx.Request) },
 			})
 		}
 	}

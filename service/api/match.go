@@ -14,6 +14,7 @@ import (
 	"atlas/search/catalog"
 	"atlas/search/match"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/book"
 )
@@ -23,23 +24,23 @@ type Matcher interface {
 	FindMatches(ctx context.Context, r query.MatchRequest) ([]search.FoundMatch, error)
 }
 
-func (s *Server) matchRoutes() []Route {
-	var routes []Route
+func (s *Server) matchRoutes() []endpoint.Route {
+	var routes []endpoint.Route
 	for _, d := range query.Matched {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d),
-			Scope: workspace.DataRead, Throttling: Metered, WorkspaceRequired: true,
-			Budget:   Budget{placesGetBatch, search.MatchRows + query.MaxMatchCandidates, 512},
-			endpoint: takes(query.MatchRule(d), s.match),
-			doc: operationDoc{
-				tag: tagData, summary: "Find the " + string(d) + " of your own list",
-				text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
-				examples: matchExamples[d],
-				data: schema.Object(schema.Required(
+		routes = append(routes, endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d),
+			Scope: workspace.DataRead, Throttling: endpoint.Metered, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesGetBatch, Rows: search.MatchRows + query.MaxMatchCandidates, Heap: 512},
+			Endpoint: endpoint.Takes(query.MatchRule(d), s.match),
+			Doc: endpoint.Doc{
+				Tag: tagData, Summary: "Find the " + string(d) + " of your own list",
+				Text:     matchTexts[d] + " The inputs of a call may be 100. A record of another domain than the input's is never returned, and none below `min_confidence`. Each record returned costs 1 credit; each input without one draws on the token bucket of the caller, after the answer is known. While the caller owes it tokens, the call is refused.",
+				Examples: matchExamples[d],
+				Data: schema.Object(schema.Required(
 					"results",
 					schema.Array(matchSchema(d), 1, query.MaxMatchInputs).Described("One for each input, in their order."),
 				)),
-				metadata: matchMetadata,
-				codes:    []fault.Code{fault.TooManyRequests},
+				Metadata: matchMetadata,
+				Codes:    []fault.Code{fault.TooManyRequests},
 			}})
 	}
 	return routes
@@ -50,12 +51,20 @@ var matchTexts = map[catalog.Dataset]string{
 	catalog.Contacts: "Which person a name, an e-mail address or a phone number belongs to. A name alone has no high confidence, because persons have namesakes: give a domain, a city or a phone number with it.",
 }
 
-var matchExamples = map[catalog.Dataset][]example{
+var matchExamples = map[catalog.Dataset][]endpoint.Example{
 	catalog.Accounts: {{
-		"firms", "Two firms as a list of your own has them",
-		[]byte(`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`),
+		Name: "firms", Summary: "Two firms as a list of your own has them",
+		Body: []byte(
+			`{"inputs":[{"ref":"row 1","name":"Bow Valley Bldrs Ltd.","city":"Calgary"},{"ref":"row 2","domain":"bow-valley-builders.example"}],"fields":["id","name"]}`,
+		),
 	}},
-	catalog.Contacts: {{"person", "A person", []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`)}},
+	catalog.Contacts: {
+		{
+			Name:    "person",
+			Summary: "A person",
+			Body:    []byte(`{"inputs":[{"ref":"1","name":"A. Lovelace","email":"ada@bow-valley-builders.example"}],"candidates":3}`),
+		},
+	},
 }
 
 var matchMetadata = schema.Named("MatchMetadata", schema.Object(
@@ -65,7 +74,9 @@ var matchMetadata = schema.Named("MatchMetadata", schema.Object(
 	),
 	schema.Optional(
 		"remaining",
-		schema.Integer(1, query.MaxMatchInputs-1).Described("How many inputs, the last ones, have no result because of `max_bytes`. Send them in another call.").Example(1),
+		schema.Integer(1, query.MaxMatchInputs-1).
+			Described("How many inputs, the last ones, have no result because of `max_bytes`. Send them in another call.").
+			Example(1),
 	),
 ))
 
@@ -73,18 +84,26 @@ func matchSchema(d catalog.Dataset) *schema.Schema {
 	share := func() *schema.Schema { return &schema.Schema{Type: "number", Minimum: 0, Maximum: 1} }
 	reason := schema.Named("MatchReason", schema.Object(
 		schema.Required("field", schema.OneOf("name", "domain", "email", "phone", "city", "state").Described("The member of the input.")),
-		schema.Required("verdict", schema.OneOf(match.Verdicts...).Described("`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service.")),
+		schema.Required(
+			"verdict",
+			schema.OneOf(match.Verdicts...).
+				Described("`missing`: the record has no value, or one of the values says nothing, such as the domain of a public mail service."),
+		),
 		schema.Required("score", share().Described("How alike the values are.").Example(1)),
 	))
 	return schema.Named(d.Title()+"MatchResult", schema.Object(
 		schema.Required("ref", schema.String("row 1").Described("That of the input.")),
 		schema.Required(
 			"status",
-			schema.Named("MatchStatus", schema.OneOf(match.Statuses...)).Described("`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate."),
+			schema.Named("MatchStatus", schema.OneOf(match.Statuses...)).
+				Described("`matched`: the first candidate is well ahead of all other records; `ambiguous`: another record fits about as well, whether or not it is returned; `no_match`: there is no candidate."),
 		),
 		schema.Required("candidates", schema.Array(schema.Named(d.Title()+"MatchCandidate", schema.Object(
 			schema.Required("record", recordSchema(d)),
-			schema.Required("confidence", share().Described("How surely the record is what the input describes, judged by itself.").Example(0.97)),
+			schema.Required(
+				"confidence",
+				share().Described("How surely the record is what the input describes, judged by itself.").Example(0.97),
+			),
 			schema.Required("reasons", schema.Array(reason, 1, 6).Described("One for each member of the input but `ref`.")),
 		)), 0, query.MaxMatchCandidates).Described("The most confident first.")),
 	))
@@ -92,7 +111,7 @@ func matchSchema(d catalog.Dataset) *schema.Schema {
 
 // matchNumbers are the metadata of matches.
 type matchNumbers struct {
-	creditsOnly
+	endpoint.CreditsOnly
 	// Remaining is how many inputs have no result, because the records before have as many
 	// bytes as the answer may have.
 	Remaining int `json:"remaining,omitzero"`
@@ -111,15 +130,15 @@ type renderedCandidate struct {
 	Reasons    []match.Reason `json:"reasons"`
 }
 
-func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
-	r.Workspace = c.workspace().String()
-	return c.metered(len(r.Inputs)*r.Candidates, func(ctx context.Context) (reply, int, error) {
-		if err := c.checkTokens(); err != nil {
-			return reply{}, 0, err
+func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, error) {
+	r.Workspace = c.Workspace().String()
+	return c.Metered(len(r.Inputs)*r.Candidates, func(ctx context.Context) (endpoint.Reply, int, error) {
+		if err := c.CheckTokens(); err != nil {
+			return endpoint.Reply{}, 0, err
 		}
 		found, err := s.Match.FindMatches(ctx, r)
 		if err != nil {
-			return reply{}, 0, err
+			return endpoint.Reply{}, 0, err
 		}
 		var kept keptMatches
 		results, delivered, misses, bytes := make([]renderedMatch, len(found)), 0, 0, 0
@@ -128,7 +147,7 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 			for j, candidate := range f.Candidates {
 				record, err := r.Fields.Select(f.Records[j])
 				if err != nil {
-					return reply{}, 0, err
+					return endpoint.Reply{}, 0, err
 				}
 				results[i].Candidates[j] = renderedCandidate{record, candidate.Confidence, candidate.Reasons}
 				bytes += len(record)
@@ -138,20 +157,25 @@ func (s *Server) match(c *call, r query.MatchRequest) (reply, error) {
 				break
 			}
 			if err := kept.add(results[i], f.Records); err != nil {
-				return reply{}, 0, err
+				return endpoint.Reply{}, 0, err
 			}
 			delivered += len(f.Candidates)
 			if len(f.Candidates) == 0 {
 				misses++
 			}
 		}
-		c.oweTokens(misses)
-		return reply{
-			map[string]any{"results": results}, matchNumbers{creditsOnly{int64(delivered)}, len(found) - len(results)},
-		}, delivered, c.keep(kept.results, "", kept.ids)
-	}, func(ctx context.Context, kept keptPage) (reply, error) {
+		c.OweTokens(misses)
+		return endpoint.Reply{
+			Data: map[string]any{
+				"results": results,
+			}, Metadata: matchNumbers{endpoint.CreditsOnly{Credits: int64(delivered)}, len(found) - len(results)},
+		}, delivered, c.Keep(kept.results, "", kept.ids)
+	}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
 		results, err := s.matchAgain(ctx, r, kept)
-		return reply{map[string]any{"results": results}, matchNumbers{Remaining: len(r.Inputs) - len(results)}}, err
+		return endpoint.Reply{
+			Data:     map[string]any{"results": results},
+			Metadata: matchNumbers{Remaining: len(r.Inputs) - len(results)},
+		}, err
 	})
 }
 
@@ -177,7 +201,7 @@ func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error 
 
 // matchAgain returns the results that are kept with the records as they are now, without
 // those that are gone; of records that have become longer as many as r.MaxBytes allows.
-func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept keptPage) ([]renderedMatch, error) {
+func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.KeptPage) ([]renderedMatch, error) {
 	var results []renderedMatch
 	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
 		return nil, err

@@ -100,7 +100,8 @@ func TestMatch(t *testing.T) {
 	}
 	// Selected fields, and what confidence means for what is returned.
 	var got matchAnswer
-	w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[{"ref":"1","name":"Trico Home"}],"fields":["city"],"min_confidence":0,"candidates":5}`).into(t, &got, nil)
+	w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[{"ref":"1","name":"Trico Home"}],"fields":["city"],"min_confidence":0,"candidates":5}`).
+		into(t, &got, nil)
 	if len(got.Results[0].Candidates) < 2 || len(got.Results[0].Candidates[0].Record) != 2 ||
 		got.Results[0].Candidates[0].Confidence < 0.9 || got.Results[0].Candidates[1].Confidence > 0.5 {
 		t.Errorf("%+v", got)
@@ -235,7 +236,13 @@ func TestMatchStrangeInputs(t *testing.T) {
 	charged(a, records)
 	// Whatever confidence is asked for: nothing below it, nothing of another domain.
 	for _, least := range []float64{0, 0.3, 0.8, 0.95, 1} {
-		got, a := ask(200, fmt.Sprintf(`{"inputs":[{"ref":"1","name":"Trico Homes","domain":"trico.example"},{"ref":"2","name":"Trico Homes","domain":"other.example"},{"ref":"3","name":"Trico Hoems","email":"x@trico.example"},{"ref":"4","name":"Trico Homes","domain":"n/a"}],"candidates":5,"min_confidence":%v}`, least))
+		got, a := ask(
+			200,
+			fmt.Sprintf(
+				`{"inputs":[{"ref":"1","name":"Trico Homes","domain":"trico.example"},{"ref":"2","name":"Trico Homes","domain":"other.example"},{"ref":"3","name":"Trico Hoems","email":"x@trico.example"},{"ref":"4","name":"Trico Homes","domain":"n/a"}],"candidates":5,"min_confidence":%v}`,
+				least,
+			),
+		)
 		records := 0
 		for i, r := range got.Results {
 			for _, c := range r.Candidates {

@@ -118,13 +118,21 @@ var rows = map[string]row{
 	"read_projects": {method: "POST", path: "/data/projects/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
 	"read_signals":  {method: "POST", path: "/data/signals/read", body: `{"query":"x"}`, scope: dataRead, required: true, ok: fine},
 
-	"get_account":   {method: "GET", path: "/data/accounts/" + unknownID, scope: dataRead, required: true, ok: notFound},
-	"get_contact":   {method: "GET", path: "/data/contacts/" + unknownID, scope: dataRead, required: true, ok: notFound},
-	"get_project":   {method: "GET", path: "/data/projects/" + unknownID, scope: dataRead, required: true, ok: notFound},
-	"get_signal":    {method: "GET", path: "/data/signals/" + unknownID, scope: dataRead, required: true, ok: notFound},
-	"search_fields": {method: "POST", path: "/data/fields/search", body: `{}`, scope: dataRead, required: true, unthrottled: true, ok: fine},
-	"get_field":     {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
-	"get_usage":     {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
+	"get_account": {method: "GET", path: "/data/accounts/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_contact": {method: "GET", path: "/data/contacts/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_project": {method: "GET", path: "/data/projects/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"get_signal":  {method: "GET", path: "/data/signals/" + unknownID, scope: dataRead, required: true, ok: notFound},
+	"search_fields": {
+		method:      "POST",
+		path:        "/data/fields/search",
+		body:        `{}`,
+		scope:       dataRead,
+		required:    true,
+		unthrottled: true,
+		ok:          fine,
+	},
+	"get_field": {method: "GET", path: "/data/fields/accounts/name", scope: dataRead, required: true, unthrottled: true, ok: fine},
+	"get_usage": {method: "GET", path: "/data/usage", scope: dataRead, required: true, unthrottled: true, ok: fine},
 
 	"match_accounts": {
 		method: "POST", path: "/data/accounts/match", body: `{"inputs":[{"ref":"1","name":"x"}]}`, scope: dataRead,
@@ -315,8 +323,20 @@ var rows = map[string]row{
 		method: "POST", path: "/workspace/views/" + unknownID + "/records/pivot", body: `{"rows":{"field":"tags"}}`,
 		scope: wsRead, ok: noView,
 	},
-	"facet_view_records":  {method: "POST", path: "/workspace/views/" + unknownID + "/records/facets", body: `{}`, scope: wsRead, ok: noView},
-	"search_view_records": {method: "POST", path: "/workspace/views/" + unknownID + "/records/search", body: `{}`, scope: wsRead, ok: noView},
+	"facet_view_records": {
+		method: "POST",
+		path:   "/workspace/views/" + unknownID + "/records/facets",
+		body:   `{}`,
+		scope:  wsRead,
+		ok:     noView,
+	},
+	"search_view_records": {
+		method: "POST",
+		path:   "/workspace/views/" + unknownID + "/records/search",
+		body:   `{}`,
+		scope:  wsRead,
+		ok:     noView,
+	},
 
 	"list_favorite_views": {method: "GET", path: "/workspace/favorite-views", scope: wsRead, required: true, users: true, ok: fine},
 	"upsert_favorite_view": {
@@ -350,8 +370,13 @@ var rows = map[string]row{
 		method: "POST", path: "/workspace/skills/get", body: `{"locator":"workspace/none"}`, scope: wsRead,
 		ok: verdict{404, "skill_not_found"},
 	},
-	"create_skill": {method: "POST", path: "/workspace/skills/create", body: `{"scope":"workspace","name":"%","description":"d","content":"c"}`,
-		scope: wsWrite, ok: fine},
+	"create_skill": {
+		method: "POST",
+		path:   "/workspace/skills/create",
+		body:   `{"scope":"workspace","name":"%","description":"d","content":"c"}`,
+		scope:  wsWrite,
+		ok:     fine,
+	},
 }
 
 // caller is a column: a token, a workspace_id, and the answer of each route.
@@ -401,8 +426,14 @@ func bookRows(d catalog.Dataset) map[string]row {
 	path, one := "/workspace/"+string(d), d.Singular()
 	none := verdict{404, "not_found"}
 	return map[string]row{
-		"facet_workspace_" + string(d):       {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
-		"pivot_workspace_" + string(d):       {method: "POST", path: path + "/pivot", body: `{"rows":{"field":"tags"}}`, scope: wsRead, ok: fine},
+		"facet_workspace_" + string(d): {method: "POST", path: path + "/facets", body: `{}`, scope: wsRead, ok: fine},
+		"pivot_workspace_" + string(d): {
+			method: "POST",
+			path:   path + "/pivot",
+			body:   `{"rows":{"field":"tags"}}`,
+			scope:  wsRead,
+			ok:     fine,
+		},
 		"read_workspace_" + string(d):        {method: "POST", path: path + "/read", body: `{"query":"x"}`, scope: wsRead, ok: fine},
 		"search_workspace_" + string(d):      {method: "POST", path: path + "/search", body: `{}`, scope: wsRead, ok: fine},
 		"get_workspace_" + one:               {method: "GET", path: path + "/" + unknownID, scope: wsRead, ok: none},
@@ -477,11 +508,15 @@ func callers(t *testing.T, w *world) map[string]caller {
 	keyOfOne := key(people.NewKey{Workspaces: of(in)})
 
 	columns := map[string]caller{
-		"no token":                 {"", id, always(unauthorized)},
-		"broken token":             {"nonsense", id, always(unauthorized)},
-		"broken JWT":               {good[:len(good)-2], id, always(unauthorized)},
-		"changed JWT":              {strings.Replace(good, ".", ".A", 1), id, always(unauthorized)},
-		"expired JWT":              {changed(func(c *auth.Claims) { c.IssuedAt = time.Now().Add(-2 * time.Hour) }), id, always(unauthorized)},
+		"no token":     {"", id, always(unauthorized)},
+		"broken token": {"nonsense", id, always(unauthorized)},
+		"broken JWT":   {good[:len(good)-2], id, always(unauthorized)},
+		"changed JWT":  {strings.Replace(good, ".", ".A", 1), id, always(unauthorized)},
+		"expired JWT": {
+			changed(func(c *auth.Claims) { c.IssuedAt = time.Now().Add(-2 * time.Hour) }),
+			id,
+			always(unauthorized),
+		},
 		"JWT of another secret":    {mint(t, secret+"x", claims(owner.ID, owner.Email), time.Hour), id, always(unauthorized)},
 		"JWT of another issuer":    {changed(func(c *auth.Claims) { c.Issuer = "https://evil.example" }), id, always(unauthorized)},
 		"JWT for another audience": {changed(func(c *auth.Claims) { c.Audience = "other" }), id, always(unauthorized)},
@@ -490,8 +525,12 @@ func callers(t *testing.T, w *world) map[string]caller {
 			raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"nbf": time.Now().Add(time.Hour).Unix()}), id,
 			always(unauthorized),
 		},
-		"JWT of nobody":              {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"sub": "olga"}), id, always(unauthorized)},
-		"JWT with a claim no UUID":   {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"workspace_id": "one"}), id, always(unauthorized)},
+		"JWT of nobody": {raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"sub": "olga"}), id, always(unauthorized)},
+		"JWT with a claim no UUID": {
+			raw(jwt.SigningMethodHS256, []byte(secret), jwt.MapClaims{"workspace_id": "one"}),
+			id,
+			always(unauthorized),
+		},
 		"unknown key":                {workspace.NewSecret().Token(workspace.NewKeyID()), id, always(unauthorized)},
 		"key with another secret":    {workspace.NewSecret().Token(revokedID), id, always(unauthorized)},
 		"broken key":                 {keyOfOne[:len(keyOfOne)-1], id, always(unauthorized)},
@@ -500,7 +539,11 @@ func callers(t *testing.T, w *world) map[string]caller {
 		"owner":                      {good, id, asMember(true)},
 		"member, id in upper case":   {tokenFor(t, member), strings.ToUpper(id), asMember(false)},
 		"owner, workspace not named": {good, "", func(r row) verdict { return named(r, asMember(true)(r)) }},
-		"owner, by claim":            {changed(func(c *auth.Claims) { c.Workspace = in }), "", func(r row) verdict { return named(r, asMember(true)(r)) }},
+		"owner, by claim": {
+			changed(func(c *auth.Claims) { c.Workspace = in }),
+			"",
+			func(r row) verdict { return named(r, asMember(true)(r)) },
+		},
 		"owner, claim of a foreign": {
 			changed(func(c *auth.Claims) { c.Workspace = other }), "",
 			func(r row) verdict { return named(r, unlessNewcomer(forbidden)(r)) },

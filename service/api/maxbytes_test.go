@@ -33,7 +33,13 @@ func TestMaxBytes(t *testing.T) {
 		ids = append(ids, id)
 		data.Add(searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Person %d","title":%q}`, id, i, text)))
 		if i < n/2 {
-			data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower","contact_ids":[%q]}`, searchtest.ID("p", i), id)))
+			data.Add(
+				searchtest.Record(
+					t,
+					catalog.Projects,
+					fmt.Sprintf(`{"id":%q,"name":"Tower","contact_ids":[%q]}`, searchtest.ID("p", i), id),
+				),
+			)
 		} else {
 			saved = append(saved, fmt.Sprintf(`{"contact_id":%q}`, id))
 		}
@@ -43,7 +49,8 @@ func TestMaxBytes(t *testing.T) {
 	w.call(t, key, "POST", "/workspace/contacts/upsert/batch", `{"inputs":[`+strings.Join(saved, ",")+`]}`).into(t, nil, nil)
 	var view struct{ View struct{ ID string } }
 	// It reads global and held records, and merges them.
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &view, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &view, nil)
 
 	for path, want := range map[string][]string{
 		"/data/contacts/search":                                ids,
@@ -60,7 +67,18 @@ func TestMaxBytes(t *testing.T) {
 					Credits int
 					After   *string `json:"search_after"`
 				}
-				a := w.call(t, key, "POST", path, fmt.Sprintf(`{"limit":%d,"max_bytes":%d,"search_after":%s,"sort":{"field":"name","order":"asc"},"fields":["name","title"]}`, n-1, most, after))
+				a := w.call(
+					t,
+					key,
+					"POST",
+					path,
+					fmt.Sprintf(
+						`{"limit":%d,"max_bytes":%d,"search_after":%s,"sort":{"field":"name","order":"asc"},"fields":["name","title"]}`,
+						n-1,
+						most,
+						after,
+					),
+				)
 				if strings.HasPrefix(path, "/workspace/views") {
 					var of struct{ Records []json.RawMessage }
 					a.into(t, &of, &m)
@@ -142,7 +160,10 @@ func TestMaxBytesOfRepetitions(t *testing.T) {
 	requests := []struct{ path, body string }{
 		{"/data/accounts/search", `{"max_bytes":1000,"fields":["description"]}`},
 		{"/data/accounts/get/batch", fmt.Sprintf(`{"max_bytes":1000,"fields":["description"],"ids":%s}`, list)},
-		{"/data/accounts/match", `{"max_bytes":1000,"fields":["description"],"min_confidence":0,"inputs":[` + strings.Join(inputs, ",") + `]}`},
+		{
+			"/data/accounts/match",
+			`{"max_bytes":1000,"fields":["description"],"min_confidence":0,"inputs":[` + strings.Join(inputs, ",") + `]}`,
+		},
 	}
 	for _, r := range requests {
 		if a := w.keyed(t, key, "once", "POST", r.path, r.body); a.status != http.StatusOK || a.header.Get("X-Credits-Charged") != "5" {

@@ -16,6 +16,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/schema"
+	"atlas/service/endpoint"
 	"atlas/service/mcp"
 )
 
@@ -36,54 +37,54 @@ const (
 
 // mcpRoute is what a request of an agent is to the checks before its body is read. The
 // requests of its tools are requests of the route table, with all checks.
-var mcpRoute = Route{Operation: "mcp", endpoint: endpoint{body: &schema.Schema{}}}
+var mcpRoute = endpoint.Route{Operation: "mcp", Endpoint: endpoint.Endpoint{Body: &schema.Schema{}}}
 
 // agentRows have the address for agents. The OpenAPI document describes the operations that
 // their tools use.
-func (s *Server) agentRows(document []byte) []Mount {
+func (s *Server) agentRows(document []byte) []endpoint.Mount {
 	if s.MCP == nil {
 		return nil
 	}
 	agents := &mcp.Server{
-		API: http.HandlerFunc(s.Inside), Base: Version, Advice: agentAdvice(), Document: document, Key: s.derivedKey(),
+		API: http.HandlerFunc(s.Inside), Base: endpoint.Version, Advice: endpoint.AgentAdvice(), Document: document, Key: s.SecretKey(),
 		MaxBytes: s.MCP.MaxBytes, Nearest: input.Nearest, Version: s.MCP.Version, Timeout: s.RequestTimeout, Log: s.Log,
 	}
 	handler, err := agents.Handler()
 	if err != nil {
 		panic(err) // the document is that of this program
 	}
-	return []Mount{{http.MethodPost, mcpPath, func(c *call) { s.answerAgent(c, handler) }}}
+	return []endpoint.Mount{{Method: http.MethodPost, Path: mcpPath, Handle: func(c *endpoint.Call) { s.answerAgent(c, handler) }}}
 }
 
 // answerAgent answers a message of an agent.
-func (s *Server) answerAgent(c *call, agents http.Handler) {
-	c.route = mcpRoute
-	defer c.enter()()
+func (s *Server) answerAgent(c *endpoint.Call, agents http.Handler) {
+	c.Route = mcpRoute
+	defer c.Enter()()
 	caller, err := s.admitAgent(c)
 	if err != nil {
 		if fault.CodeOf(err) == fault.Unauthorized {
-			c.gin.Header("WWW-Authenticate", s.challenge())
+			c.Gin.Header("WWW-Authenticate", s.challenge())
 		}
-		c.fail(err)
+		c.Fail(err)
 		return
 	}
-	if !acceptsJSON(c.gin.Request.Header.Values("Accept")) {
-		c.fail(fault.New(fault.BadRequest, "answers to agents are application/json, which Accept leaves out: name it, or leave Accept out"))
+	if !acceptsJSON(c.Gin.Request.Header.Values("Accept")) {
+		c.Fail(fault.New(fault.BadRequest, "answers to agents are application/json, which Accept leaves out: name it, or leave Accept out"))
 		return
 	}
-	r := c.gin.Request.Clone(mcp.WithCaller(c.Context(), caller))
+	r := c.Gin.Request.Clone(mcp.WithCaller(c.Context(), caller))
 	r.Header.Set("Accept", "application/json, text/event-stream") // what the protocol asks of clients, and many do not say
-	r.Body = io.NopCloser(bytes.NewReader(c.rawBody))
-	c.rawBody = nil
-	w := &plainErrors{ResponseWriter: c.gin.Writer}
+	r.Body = io.NopCloser(bytes.NewReader(c.RawBody))
+	c.RawBody = nil
+	w := &plainErrors{ResponseWriter: c.Gin.Writer}
 	agents.ServeHTTP(w, r)
 	if err := w.err(); err != nil {
-		c.fail(err)
+		c.Fail(err)
 	}
 }
 
 // metadataRows say where agents get a token.
-func (s *Server) metadataRows() (rows []stranger) {
+func (s *Server) metadataRows() (rows []endpoint.Stranger) {
 	if s.MCP == nil || s.resource() == "" || s.TokenIssuer == "" {
 		return nil
 	}
@@ -91,12 +92,18 @@ func (s *Server) metadataRows() (rows []stranger) {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			rows = append(
 				rows,
-				stranger{method: method, path: path, operation: "mcp_metadata", class: classDocuments, handle: func(ctx *gin.Context) {
-					callOf(ctx).json(http.StatusOK, map[string]any{
-						"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
-						"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
-					})
-				}},
+				endpoint.Stranger{
+					Method:    method,
+					Path:      path,
+					Operation: "mcp_metadata",
+					Class:     endpoint.ClassDocuments,
+					Handle: func(ctx *gin.Context) {
+						endpoint.CallOf(ctx).JSON(http.StatusOK, map[string]any{
+							"resource": s.resource(), "authorization_servers": []string{s.TokenIssuer},
+							"bearer_methods_supported": []string{"header"}, "resource_name": "Atlas",
+						})
+					},
+				},
 			)
 		}
 	}
@@ -180,55 +187,55 @@ func (s *Server) challenge() string {
 // admitAgent checks a request of an agent, and receives its body. It holds a place of the
 // second phase until it is answered, and none of the third: the requests of tools take
 // those.
-func (s *Server) admitAgent(c *call) (mcp.Caller, error) {
-	if err := s.checkOrigin(c.gin.Request); err != nil {
+func (s *Server) admitAgent(c *endpoint.Call) (mcp.Caller, error) {
+	if err := s.checkOrigin(c.Gin.Request); err != nil {
 		return mcp.Caller{}, err
 	}
-	if !c.acquireFresh() {
-		return mcp.Caller{}, c.busy()
+	if !c.AcquireFresh() {
+		return mcp.Caller{}, c.Busy()
 	}
 	// A cookie does not count here: an agent is no page.
-	header := c.gin.Request.Header.Values("Authorization")
+	header := c.Gin.Request.Header.Values("Authorization")
 	var err error
-	if c.identity, err = s.byHeader(c.Context(), header); err != nil {
+	if c.Identity, err = s.byHeader(c.Context(), header); err != nil {
 		return mcp.Caller{}, err
 	}
-	if !c.acquireReceiving() {
-		return mcp.Caller{}, c.busy()
+	if !c.AcquireReceiving() {
+		return mcp.Caller{}, c.Busy()
 	}
-	params, err := url.ParseQuery(c.gin.Request.URL.RawQuery)
+	params, err := url.ParseQuery(c.Gin.Request.URL.RawQuery)
 	if err != nil {
 		return mcp.Caller{}, fault.New(fault.BadRequest, "the query string is malformed")
 	}
-	c.params = params
-	if c.checkPath(); len(c.pathIssues) > 0 {
-		return mcp.Caller{}, c.pathIssues.Err()
+	c.Params = params
+	if c.CheckPath(); len(c.PathIssues) > 0 {
+		return mcp.Caller{}, c.PathIssues.Err()
 	}
-	in, err := s.Gate.Resolve(c.Context(), c.identity, params["workspace_id"], false)
+	in, err := s.Gate.Resolve(c.Context(), c.Identity, params["workspace_id"], false)
 	if err == nil {
-		c.principal, err = s.Gate.Authorize(c.Context(), c.identity, in)
+		c.Principal, err = s.Gate.Authorize(c.Context(), c.Identity, in)
 	}
 	if err != nil {
 		return mcp.Caller{}, err
 	}
-	if err := c.takeMessage(); err != nil {
+	if err := c.TakeMessage(); err != nil {
 		return mcp.Caller{}, err
 	}
-	if !c.acquireReceivingOf(in) || !c.receive() {
-		return mcp.Caller{}, c.busy()
+	if !c.AcquireReceivingOf(in) || !c.Receive() {
+		return mcp.Caller{}, c.Busy()
 	}
-	if c.bodyErr != nil {
-		return mcp.Caller{}, c.bodyErr
+	if c.BodyErr != nil {
+		return mcp.Caller{}, c.BodyErr
 	}
 	// A batch could ask for the long answers of thousands of messages at once.
-	if bytes.HasPrefix(bytes.TrimLeft(c.rawBody, " \t\r\n"), []byte("[")) {
+	if bytes.HasPrefix(bytes.TrimLeft(c.RawBody, " \t\r\n"), []byte("[")) {
 		return mcp.Caller{}, fault.New(fault.BadRequest, "a request has one message: batches of messages are not taken")
 	}
 	caller := mcp.Caller{
-		ID: c.identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.id,
-		Key: c.gin.GetHeader(headerIdempotencyKey),
+		ID: c.Identity.Subject().String(), Workspace: in.String(), Authorization: header[0], RequestID: c.ID,
+		Key: c.Gin.GetHeader(endpoint.HeaderIdempotencyKey),
 	}
-	for _, scope := range c.principal.Scopes {
+	for _, scope := range c.Principal.Scopes {
 		caller.Scopes = append(caller.Scopes, string(scope))
 	}
 	return caller, nil

@@ -145,14 +145,21 @@ func TestAgentsMistakes(t *testing.T) {
 		}
 		me.refused("manage_view", fmt.Sprintf(`{"action":"delete","view_id":%q}`, id), "the id of a View")
 	}
-	me.refused("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"x","definition":{"version":2}}`, "invalid_view_definition")
+	me.refused(
+		"manage_view",
+		`{"action":"create","dataset":"project","view_type":"dynamic","name":"x","definition":{"version":2}}`,
+		"invalid_view_definition",
+	)
 	me.refused("get_skill", `{"locator":"workspace/nothing"}`, "skill_not_found", "find_skills")
 	me.refused("changes_since", `{"dataset":"accounts","since":"yesterday"}`, "since")
 	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search"}); err == nil ||
 		!strings.Contains(err.Error(), `did you mean "search_records"?`) {
 		t.Errorf("the tool search: %v", err)
 	}
-	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(answer.text, "is no more than text") {
+	if answer := me.ok("search_records", `{"dataset":"projects","query":"gara*ge"}`); !strings.Contains(
+		answer.text,
+		"is no more than text",
+	) {
 		t.Errorf("an operator is not told of: %s", answer.text)
 	}
 	if a.used(t) != 0 {
@@ -270,7 +277,10 @@ func TestAgentsArgumentsAreMeant(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.tool, c.as, as.Data, plain.Data)
 		}
 	}
-	me.ok("manage_view", `{"action":"create","dataset":"project","view_type":"dynamic","name":"As text","definition":"{\"version\":1.0,\"q\":\"\",\"fields\":{}}"}`)
+	me.ok(
+		"manage_view",
+		`{"action":"create","dataset":"project","view_type":"dynamic","name":"As text","definition":"{\"version\":1.0,\"q\":\"\",\"fields\":{}}"}`,
+	)
 	used := a.used(t)
 	for _, c := range []struct{ tool, arguments, says string }{
 		{"search_records", `{"dataset":"projects","filters":"stage=filed"}`, "filters"},

@@ -19,6 +19,7 @@ import (
 	"atlas/search/catalog"
 	"atlas/search/searchtest"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -78,7 +79,7 @@ func newAgents(t *testing.T, maxBytes int, change ...func(*api.Server)) *agents 
 	for i := range servers {
 		s := w.server
 		server := &api.Server{
-			Core: api.Core{
+			Core: endpoint.Core{
 				Gate:      s.Gate,
 				Ledger:    s.Ledger,
 				Answers:   s.Answers,

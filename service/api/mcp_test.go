@@ -79,12 +79,19 @@ func TestAgentsTools(t *testing.T) {
 		me.ok("changes_since", fmt.Sprintf(`{"dataset":%q}`, d))
 	}
 	me.ok("describe_fields", `{"dataset":"projects","keys":["stage","has_signal"]}`)
-	r := me.ok("count_and_facets", `{"dataset":"projects","filters":{"stage":{"value":"under_construction"}},"facets":[{"field":"account_ids","limit":100,"measure":{"field":"residential_units","of":"sum"}},{"field":"stage"}]}`)
+	r := me.ok(
+		"count_and_facets",
+		`{"dataset":"projects","filters":{"stage":{"value":"under_construction"}},"facets":[{"field":"account_ids","limit":100,"measure":{"field":"residential_units","of":"sum"}},{"field":"stage"}]}`,
+	)
 	if !strings.Contains(string(r.Data), `"label":"Firm 09"`) || !strings.Contains(string(r.Data), `"measure":84`) {
 		t.Errorf("no ranking: %s", r.Data)
 	}
-	r = me.ok("pivot", `{"dataset":"projects","rows":{"field":"stage","limit":3},"columns":{"field":"primary_use"},"measure":{"field":"residential_units","of":"median"}}`)
-	if !strings.Contains(string(r.Data), `"under_construction"`) || !strings.Contains(string(r.Data), `"cells":`) || r.Metadata.Credits != 0 {
+	r = me.ok(
+		"pivot",
+		`{"dataset":"projects","rows":{"field":"stage","limit":3},"columns":{"field":"primary_use"},"measure":{"field":"residential_units","of":"median"}}`,
+	)
+	if !strings.Contains(string(r.Data), `"under_construction"`) || !strings.Contains(string(r.Data), `"cells":`) ||
+		r.Metadata.Credits != 0 {
 		t.Errorf("no pivot: %s", r.Data)
 	}
 	me.ok("pivot", `{"dataset":"accounts","of":"book","rows":{"field":"tags"},"columns":null}`)
@@ -271,7 +278,10 @@ func TestAgentsAsk(t *testing.T) {
 	me.ok("get_records", `{"dataset":"accounts","ids":`+accountIDs(11)+`}`)
 	// Prices would tell whether an address exists.
 	me.ok("search_records", `{"dataset":"contacts","limit":25,"filters":{"email":{"value":"p1@example.com"}}}`)
-	me.ok("match_records", `{"dataset":"accounts","candidates":3,"inputs":[{"ref":"1","name":"firm 01"},{"ref":"2","name":"firm 02"},{"ref":"3","name":"firm 03"},{"ref":"4","name":"firm 04"}]}`)
+	me.ok(
+		"match_records",
+		`{"dataset":"accounts","candidates":3,"inputs":[{"ref":"1","name":"firm 01"},{"ref":"2","name":"firm 02"},{"ref":"3","name":"firm 03"},{"ref":"4","name":"firm 04"}]}`,
+	)
 	if len(asked) != 3 {
 		t.Errorf("asked %q", asked)
 	}
@@ -332,7 +342,10 @@ func TestAgentsByteCap(t *testing.T) {
 	var found []string
 	pages, after := 0, ""
 	for more := true; more; pages++ {
-		r := me.ok("search_records", `{"dataset":"projects","sort":{"field":"name","order":"asc"},"fields":["name","description"]`+after+`}`)
+		r := me.ok(
+			"search_records",
+			`{"dataset":"projects","sort":{"field":"name","order":"asc"},"fields":["name","description"]`+after+`}`,
+		)
 		var rows []struct{ ID string }
 		fatal(t, json.Unmarshal(r.Data, &rows))
 		for _, row := range rows {
@@ -404,5 +417,9 @@ func TestAgentsByteCap(t *testing.T) {
 	if keys != len(all) {
 		t.Errorf("%d of %d keys", keys, len(all))
 	}
-	me.refused("count_and_facets", `{"dataset":"accounts","facets":[{"field":"city"},{"field":"account_type"},{"field":"created_at","interval":"day"},{"field":"state"},{"field":"country"},{"field":"projects_count","buckets":20}]}`, "fewer facets")
+	me.refused(
+		"count_and_facets",
+		`{"dataset":"accounts","facets":[{"field":"city"},{"field":"account_type"},{"field":"created_at","interval":"day"},{"field":"state"},{"field":"country"},{"field":"projects_count","buckets":20}]}`,
+		"fewer facets",
+	)
 }

@@ -55,7 +55,16 @@ func TestAgentsRepeatCalls(t *testing.T) {
 	// A client that cannot send a header with each message has the key in _meta.
 	noted := func(key string) string {
 		t.Helper()
-		res, err := a.post(t, a.key, "", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_records","arguments":{"dataset":"accounts","limit":2},"_meta":{"atlas/idempotency-key":%s}}}`, key), nil)
+		res, err := a.post(
+			t,
+			a.key,
+			"",
+			fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_records","arguments":{"dataset":"accounts","limit":2},"_meta":{"atlas/idempotency-key":%s}}}`,
+				key,
+			),
+			nil,
+		)
 		fatal(t, err)
 		text, err := io.ReadAll(res.Body)
 		fatal(t, err)

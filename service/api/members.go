@@ -5,6 +5,7 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/identity"
 	"atlas/workspace/people"
@@ -33,43 +34,45 @@ const tagPeople = "Members and invitations"
 // defaultPeople is the default page size of members, invitations and subscriptions.
 const defaultPeople = 100
 
-func (s *Server) memberRoutes() []Route {
+func (s *Server) memberRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/members", Operation: "list_members",
-			Scope: read, Budget: Budget{placesRecords, 0, 64},
-			endpoint: lists("members", defaultPeople, s.listMembers),
-			doc: operationDoc{
-				tag: tagPeople, summary: "List members, by role, then address",
-				params: pageParams(defaultPeople), data: listOf("members", memberSchema), metadata: listMetadataSchema,
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Lists("members", defaultPeople, s.listMembers),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "List members, by role, then address",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("members", memberSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "PATCH", Path: "/workspace/members/:userId", Operation: "update_member",
-			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(roleChange, s.updateMember),
-			doc: operationDoc{
-				tag: tagPeople, summary: "Change a member's role",
-				text:     "Only an owner makes somebody an owner, or takes that from them.",
-				examples: []example{{"admin", "", []byte(`{"role":"admin"}`)}},
-				data:     schema.Object(schema.Required("member", memberSchema)),
-				codes:    []fault.Code{fault.NotFound, fault.LastOwner},
+			Scope: write, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(roleChange, s.updateMember),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "Change a member's role",
+				Text:     "Only an owner makes somebody an owner, or takes that from them.",
+				Examples: []endpoint.Example{{Name: "admin", Summary: "", Body: []byte(`{"role":"admin"}`)}},
+				Data:     schema.Object(schema.Required("member", memberSchema)),
+				Codes:    []fault.Code{fault.NotFound, fault.LastOwner},
 			}},
 		{Method: "DELETE", Path: "/workspace/members/:userId", Operation: "remove_member",
-			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.removeMember),
-			doc: operationDoc{
-				tag: tagPeople, summary: "Remove a member",
-				text:  "`deleted` is false when there was no such member.",
-				data:  schema.Object(schema.Required("deleted", schema.Boolean())),
-				codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
+			Scope: write, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.removeMember),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "Remove a member",
+				Text:  "`deleted` is false when there was no such member.",
+				Data:  schema.Object(schema.Required("deleted", schema.Boolean())),
+				Codes: []fault.Code{fault.CannotSelfRemove, fault.LastOwner},
 			}},
 		{Method: "POST", Path: "/workspace/members/:userId/sign-out", Operation: "sign_out_member",
-			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.signOutMember),
-			doc: operationDoc{
-				tag: tagPeople, summary: "End all sessions of a member in the workspace",
-				text:  "Within 5 s, on all servers. They may sign in again. Access tokens and API keys go on.",
-				data:  schema.Object(schema.Required("signed_out", schema.Only(true))),
-				codes: []fault.Code{fault.NotFound},
+			Scope: write, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.signOutMember),
+			Doc: endpoint.Doc{
+				Tag: tagPeople, Summary: "End all sessions of a member in the workspace",
+				Text:  "Within 5 s, on all servers. They may sign in again. Access tokens and API keys go on.",
+				Data:  schema.Object(schema.Required("signed_out", schema.Only(true))),
+				Codes: []fault.Code{fault.NotFound},
 			}},
 	}
 }
@@ -98,39 +101,39 @@ type deleted struct {
 // to delete.
 var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Only(true))))
 
-func (s *Server) listMembers(c *call, m listMetadata) ([]people.Member, error) {
-	return s.People.Members.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {
+	return s.People.Members.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 var roleChange = rule.Only("role", role)
 
-func (s *Server) updateMember(c *call, role people.Role) (reply, error) {
-	user := workspace.UserID(c.pathID("userId"))
-	c.target = user.String()
-	member, err := s.People.Members.SetRole(c.Context(), c.workspace(), c.actor(), user, role)
-	return free(memberData{member}), err
+func (s *Server) updateMember(c *endpoint.Call, role people.Role) (endpoint.Reply, error) {
+	user := workspace.UserID(c.PathID("userId"))
+	c.Target = user.String()
+	member, err := s.People.Members.SetRole(c.Context(), c.Workspace(), actor(c), user, role)
+	return endpoint.FreeReply(memberData{member}), err
 }
 
-func (s *Server) removeMember(c *call) (reply, error) {
-	user := workspace.UserID(c.pathID("userId"))
-	c.target = user.String()
-	removed, err := s.People.Members.Remove(c.Context(), c.workspace(), c.actor(), user)
-	return free(deleted{removed}), err
+func (s *Server) removeMember(c *endpoint.Call) (endpoint.Reply, error) {
+	user := workspace.UserID(c.PathID("userId"))
+	c.Target = user.String()
+	removed, err := s.People.Members.Remove(c.Context(), c.Workspace(), actor(c), user)
+	return endpoint.FreeReply(deleted{removed}), err
 }
 
-func (s *Server) signOutMember(c *call) (reply, error) {
-	user := workspace.UserID(c.pathID("userId"))
-	c.target = user.String()
-	err := s.People.Members.SignOut(c.Context(), c.workspace(), c.actor(), user)
-	return free(map[string]bool{"signed_out": true}), err
+func (s *Server) signOutMember(c *endpoint.Call) (endpoint.Reply, error) {
+	user := workspace.UserID(c.PathID("userId"))
+	c.Target = user.String()
+	err := s.People.Members.SignOut(c.Context(), c.Workspace(), actor(c), user)
+	return endpoint.FreeReply(map[string]bool{"signed_out": true}), err
 }
 
 // actor returns the caller in the form that the rules of a workspace take.
-func (c *call) actor() people.Actor {
+func actor(c *endpoint.Call) people.Actor {
 	switch {
-	case c.principal.Kind != auth.ByKey:
-		return people.Actor{User: c.principal.User}
-	case c.principal.RequireScope(workspace.WorkspaceAdmin) == nil:
+	case c.Principal.Kind != auth.ByKey:
+		return people.Actor{User: c.Principal.User}
+	case c.Principal.RequireScope(workspace.WorkspaceAdmin) == nil:
 		return people.KeyActor
 	}
 	return people.PlainKeyActor

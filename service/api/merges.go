@@ -7,6 +7,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/search/catalog"
+	"atlas/service/endpoint"
 )
 
 // Merges says what records became that are gone. *postgres.Store implements it.
@@ -17,14 +18,14 @@ type Merges interface {
 }
 
 // withMerges adds what records became to the errors of results whose record is not found.
-func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []batchResult) error {
+func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []endpoint.BatchResult) error {
 	var ids []uuid.UUID
 	var places []int
 	for i, r := range results {
-		if code := fault.CodeOf(r.err); r.err == nil || code != fault.NotFound && code != fault.RecordNotFound {
+		if code := fault.CodeOf(r.Err); r.Err == nil || code != fault.NotFound && code != fault.RecordNotFound {
 			continue
 		}
-		if id, err := uuid.Parse(r.id); err == nil {
+		if id, err := uuid.Parse(r.ID); err == nil {
 			ids, places = append(ids, id), append(places, i)
 		}
 	}
@@ -34,10 +35,10 @@ func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []ba
 	merges, err := s.Merges.MergedInto(ctx, d, ids)
 	for j, i := range places {
 		if into, merged := merges[ids[j]]; merged {
-			e := *faultOf(results[i].err)
+			e := *endpoint.FaultOf(results[i].Err)
 			e.MergedInto = into.String()
 			e.Message += ": it became " + e.MergedInto
-			results[i].err = &e
+			results[i].Err = &e
 		}
 	}
 	return err
@@ -45,9 +46,9 @@ func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []ba
 
 // orMerged is withMerges for the error of one record.
 func (s *Server) orMerged(ctx context.Context, d catalog.Dataset, id string, err error) error {
-	results := []batchResult{{id: id, err: err}}
+	results := []endpoint.BatchResult{{ID: id, Err: err}}
 	if err := s.withMerges(ctx, d, results); err != nil {
 		return err
 	}
-	return results[0].err
+	return results[0].Err
 }

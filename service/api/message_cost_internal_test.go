@@ -24,6 +24,7 @@ import (
 	"atlas/search/query"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/identity"
 	"atlas/workspace/people"
@@ -104,7 +105,7 @@ func costs(
 // find nothing.
 func open() http.Handler {
 	s := &Server{
-		Core: Core{
+		Core: endpoint.Core{
 			Log:         slog.New(slog.DiscardHandler),
 			Gate:        anybody{},
 			Ledger:      unspent{},
@@ -141,7 +142,7 @@ func (anybody) Authorize(_ context.Context, i auth.Identity, in workspace.ID) (a
 	}, nil
 }
 
-type unspent struct{ Ledger }
+type unspent struct{ endpoint.Ledger }
 
 func (unspent) Check(context.Context, string, int64, credits.Key) (credits.Window, error) {
 	return credits.Window{}, nil
@@ -167,9 +168,9 @@ func hostilePaths() map[string]string {
 		"versions": "api/v1/", "parameters": ":id/", "one segment": "a", "words": "workspace_status_",
 		"wide letters": "Ⅷ", "no letters": "\xff\x00/",
 	} {
-		for _, size := range []int{60, 500, maxPath, 4 << 10, 62 << 10} { // a head has at most 64 KiB
+		for _, size := range []int{60, 500, endpoint.MaxPath, 4 << 10, 62 << 10} { // a head has at most 64 KiB
 			for _, before := range []string{
-				"/", Version + "/", Version + "/workspace/views/" + someID + "/", DocsPath + "/", unsubscribePath + "/",
+				"/", endpoint.Version + "/", endpoint.Version + "/workspace/views/" + someID + "/", endpoint.DocsPath + "/", unsubscribePath + "/",
 				"/.well-known/",
 			} {
 				all[fmt.Sprintf("%s of %d B below %s", name, size, before)] = before + strings.Repeat(part, max(size/len(part), 1))
@@ -183,14 +184,15 @@ func hostilePaths() map[string]string {
 // a budget of work, and none with an error of the server.
 func TestNoAddressCostsMuch(t *testing.T) {
 	h := open()
-	h.ServeHTTP(httptest.NewRecorder(), asks(http.MethodGet, DocsPath, "", "")) // makes the pages
+	h.ServeHTTP(httptest.NewRecorder(), asks(http.MethodGet, endpoint.DocsPath, "", "")) // makes the pages
 	for name, path := range hostilePaths() {
 		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "PRI", strings.Repeat("M", 100)} {
 			_, status := costs(t, h, name, method, path, "", "", "Accept", "text/html")
 			if status >= http.StatusInternalServerError {
 				t.Errorf("%.10s %s: status %d", method, name, status)
 			}
-			if beyond := len(path) > maxPath || strings.Count(path, "/") > maxSegments; beyond != (status == http.StatusRequestURITooLong) {
+			beyond := len(path) > endpoint.MaxPath || strings.Count(path, "/") > endpoint.MaxSegments
+			if beyond != (status == http.StatusRequestURITooLong) {
 				t.Errorf("%.10s %s: status %d for %d bytes", method, name, status, len(path))
 			}
 		}
@@ -211,7 +213,7 @@ func repeated(size int, before, between, after string, each func(i int) string) 
 }
 
 // wrongBodies are bodies of a route that are wrong in as many ways as fit in.
-func wrongBodies(r Route) map[string]string {
+func wrongBodies(r endpoint.Route) map[string]string {
 	const size = 128 << 10
 	pad := strings.Repeat("e", 200)
 	numbered := func(format string) func(i int) string {
@@ -228,7 +230,7 @@ func wrongBodies(r Route) map[string]string {
 		"query", "typos", "filters", "relations", "any", "none", "sort", "fields", "facets", "prefix", "ids", "inputs",
 		"items", "definition", "dataset", "name", "domains", "events", "url", "emails", "role", "content", "since",
 	} {
-		if !r.body.Has(name) {
+		if !r.Body.Has(name) {
 			continue
 		}
 		of := func(before, after string) func(format string) string {
@@ -240,7 +242,9 @@ func wrongBodies(r Route) map[string]string {
 		all[name+", a text"] = fmt.Sprintf(`{"dry_run":true,%q:"%s"}`, name, strings.Repeat("a:b -c ", size/7))
 		all[name+", words"], all[name+", long words"] = list(`"primray_use%d"`), list(`"`+pad+`%d"`)
 		all[name+", objects"] = list(`{"filterz":{"stahe":{"valeu":%d}},"acount_id":"x","nmae":1}`)
-		all[name+", groups"] = list(`{"filters":{"stahe":{},"cots":{"value":"1"},"primray_use":{"value":["ofice"]}},"relations":{"has_signals":{"signaltype":%d}}}`)
+		all[name+", groups"] = list(
+			`{"filters":{"stahe":{},"cots":{"value":"1"},"primray_use":{"value":["ofice"]}},"relations":{"has_signals":{"signaltype":%d}}}`,
+		)
 		all[name+", members"], all[name+", long members"] = object(`"primray_use%d":{"value":1}`), object(`"`+pad+`%d":{"value":1}`)
 		all[name+", values"] = repeated(size, fmt.Sprintf(`{%q:{"stage":{"value":[`, name), ",", `]}}}`, numbered(`"permited%d"`))
 		all[name+", a definition"] = repeated(
@@ -262,11 +266,11 @@ func TestNoRefusalCostsMuch(t *testing.T) {
 		"fields":  "fields=" + strings.Repeat("nmae,", 12<<10), "one value": "query=" + strings.Repeat("a", 60<<10),
 	}
 	for _, r := range (&Server{}).Routes() {
-		path := Version + parameterName.ReplaceAllString(r.Path, someID)
+		path := endpoint.Version + parameterName.ReplaceAllString(r.Path, someID)
 		for name, text := range params {
 			costs(t, h, r.Operation+", "+name, r.Method, path, text, "")
 		}
-		if r.body != nil {
+		if r.Body != nil {
 			for name, body := range wrongBodies(r) {
 				costs(t, h, r.Operation+", "+name, r.Method, path, "", body)
 			}
@@ -290,10 +294,15 @@ func FuzzCostOfAnswers(f *testing.F) {
 		path, params, _ := strings.Cut(address, "?")
 		f.Add(method, path, params, m.Body)
 	}
-	f.Add("POST", Version+"/data/projects/search", "", `{"dry_run":true,"query":"stage:filed -x \"a b\" c* cost > 1000 garage OR roof office"}`)
+	f.Add(
+		"POST",
+		endpoint.Version+"/data/projects/search",
+		"",
+		`{"dry_run":true,"query":"stage:filed -x \"a b\" c* cost > 1000 garage OR roof office"}`,
+	)
 	f.Add("POST", "*", "", "")
 	h := open()
-	h.ServeHTTP(httptest.NewRecorder(), asks(http.MethodGet, DocsPath, "", ""))
+	h.ServeHTTP(httptest.NewRecorder(), asks(http.MethodGet, endpoint.DocsPath, "", ""))
 	f.Fuzz(func(t *testing.T, method, path, params, body string) {
 		costs(t, h, path, method, path, params, body)
 	})

@@ -13,7 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"atlas/search/searchtest"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -56,7 +56,7 @@ func TestMistakes(t *testing.T) {
 		good[m.Before]++
 		method, target, _ := strings.Cut(names.Replace(m.Send), " ")
 		r, err := http.NewRequestWithContext(
-			t.Context(), method, strings.TrimSuffix(w.base, api.Version)+target,
+			t.Context(), method, strings.TrimSuffix(w.base, endpoint.Version)+target,
 			strings.NewReader(names.Replace(m.Body)),
 		)
 		fatal(t, err)

@@ -99,7 +99,8 @@ func TestNullIsAbsent(t *testing.T) {
 						continue
 					}
 					issue := `"path":["` + member + `"]`
-					if strings.Contains(a.text, issue) && !strings.Contains(w.call(t, token, strings.ToUpper(method), to, "{}").text, issue) {
+					if strings.Contains(a.text, issue) &&
+						!strings.Contains(w.call(t, token, strings.ToUpper(method), to, "{}").text, issue) {
 						t.Errorf("%s %s: %s", to, sent, a.text)
 					}
 				}

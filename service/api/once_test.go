@@ -52,7 +52,11 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	twice("POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"static","name":"One"}`).into(t, &view, nil)
 	twice("POST", "/workspace/views/upsert", fmt.Sprintf(`{"id":%q,"name":"Two","revision":1}`, view.View.ID))
 	twice("POST", "/workspace/views/"+view.View.ID+"/records/add", fmt.Sprintf(`{"record_id":%q}`, a1))
-	twice("POST", "/workspace/views/upsert/batch", `{"inputs":[{"dataset":"account","view_type":"static","name":"Three"},{"dataset":"account","view_type":"static","name":"Two"},{"x":1}]}`)
+	twice(
+		"POST",
+		"/workspace/views/upsert/batch",
+		`{"inputs":[{"dataset":"account","view_type":"static","name":"Three"},{"dataset":"account","view_type":"static","name":"Two"},{"x":1}]}`,
+	)
 	twice("DELETE", "/workspace/views/"+view.View.ID, "")
 	twice("POST", "/workspace/accounts/upsert", fmt.Sprintf(`{"account_id":%q,"notes":"n"}`, a1))
 	twice(
@@ -93,8 +97,12 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	fatal(t, err)
 	defer func() { _ = admin.Close(context.Background()) }()
 	var rows, bytes, found int
-	fatal(t, admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0 OR position('"secret"'::bytea IN answer) > 0) FROM kept_answers`,
-		[]byte(token)).Scan(&rows, &bytes, &found))
+	fatal(
+		t,
+		admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0 OR position('"secret"'::bytea IN answer) > 0) FROM kept_answers`,
+			[]byte(token)).
+			Scan(&rows, &bytes, &found),
+	)
 	if rows != n || found != 0 {
 		t.Errorf("%d of %d kept answers, %d with secrets", rows, n, found)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"atlas/search/searchtest"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace/postgres"
 )
 
@@ -161,11 +161,17 @@ func TestOutageWithinABatchOfViews(t *testing.T) {
 
 			c, d := w.create(t, w.key, viewBody("project", "static", "Y")).ID, w.create(t, w.key, viewBody("project", "static", "Z")).ID
 			o.plan(stream, 1)
-			short, all = w.results(t, w.member, "/workspace/views/delete/batch", fmt.Sprintf(`{"ids":[%q,%q,%q,"x"]}`, all.Results[0].ViewID, c, d))
+			short, all = w.results(
+				t,
+				w.member,
+				"/workspace/views/delete/batch",
+				fmt.Sprintf(`{"ids":[%q,%q,%q,"x"]}`, all.Results[0].ViewID, c, d),
+			)
 			if begun := o.end(t); begun != 0 {
 				t.Errorf("%d deletions were tried after the outage", begun)
 			}
-			if diff := cmp.Diff([]string{"ok", "unavailable", "unavailable", "invalid_input"}, short); diff != "" || all.Results[1].ViewID != c {
+			if diff := cmp.Diff([]string{"ok", "unavailable", "unavailable", "invalid_input"}, short); diff != "" ||
+				all.Results[1].ViewID != c {
 				t.Errorf("deletions (-want +got):\n%s", diff)
 			}
 			if got := w.names(t); slices.Contains(got, "A") || slices.Contains(got, "Y") == done || !slices.Contains(got, "Z") {
@@ -201,7 +207,7 @@ func TestHangWithinABatchOfViews(t *testing.T) {
 	short, _ := w.results(t, w.member, "/workspace/views/upsert/batch", `{"inputs":[`+
 		viewBody("account", "static", "A")+`,`+viewBody("account", "static", "B")+`,`+viewBody("account", "static", "C")+`]}`)
 	took := time.Since(began)
-	w.server.RequestTimeout = api.DefaultRequestTimeout
+	w.server.RequestTimeout = endpoint.DefaultRequestTimeout
 	if begun := o.end(t); begun != 0 || took > 2*3*time.Second {
 		t.Errorf("%d items were tried after the outage, in %s", begun, took)
 	}
@@ -222,7 +228,10 @@ func TestOutageWithinOtherBatches(t *testing.T) {
 		t.Run(stream, func(t *testing.T) {
 			t.Parallel()
 			w, o := newOutageWorld(t)
-			views := []string{w.create(t, w.key, viewBody("account", "static", "V0")).ID, w.create(t, w.key, viewBody("account", "static", "V1")).ID}
+			views := []string{
+				w.create(t, w.key, viewBody("account", "static", "V0")).ID,
+				w.create(t, w.key, viewBody("account", "static", "V1")).ID,
+			}
 			inBook := func() (n int) {
 				for _, id := range firms {
 					if w.call(t, w.key, "GET", "/workspace/accounts/"+id, "").status == 200 {

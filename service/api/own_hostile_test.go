@@ -101,7 +101,11 @@ func TestOwnProviderIsRefused(t *testing.T) {
 	// The subject of another provider is another person here, also where it is a UUID.
 	for _, sub := range []string{"one subject", victim.ID.String()} {
 		w.hers.set(func(p *provider) {
-			p.profile, p.sign, p.apart = jwt.MapClaims{"sub": sub, "email": "n" + sub[:3] + "@firm.example", "email_verified": true}, p.signed, false
+			p.profile, p.sign, p.apart = jwt.MapClaims{
+				"sub":            sub,
+				"email":          "n" + sub[:3] + "@firm.example",
+				"email_verified": true,
+			}, p.signed, false
 		})
 		v := w.visitor(t)
 		a := v.enter(w.in, w.hers)

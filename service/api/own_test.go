@@ -40,7 +40,11 @@ func TestOwnProvider(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
 	second := w.workspace(t, "Second", workspace.Pro, 0)
-	_, err := w.directory.AddMember(t.Context(), second, people.Member{ID: w.owner.ID, Email: w.owner.Email, Name: "Olga", Role: people.Owner})
+	_, err := w.directory.AddMember(
+		t.Context(),
+		second,
+		people.Member{ID: w.owner.ID, Email: w.owner.Email, Name: "Olga", Role: people.Owner},
+	)
 	fatal(t, err)
 	w.prove(t, w.in, w.owner, "firm.example")
 	p := w.provide(t, w.in, w.owner, w.hers.URL)
@@ -94,7 +98,8 @@ func TestOwnProvider(t *testing.T) {
 		t.Fatalf("required: %d %s", status, text)
 	}
 	status, text := other.status(w.in)
-	if status != 403 || !strings.Contains(text, "provider_required") || !strings.Contains(text, "/session/sign-in?workspace="+w.in.String()) {
+	if status != 403 || !strings.Contains(text, "provider_required") ||
+		!strings.Contains(text, "/session/sign-in?workspace="+w.in.String()) {
 		t.Errorf("another session: %d %s", status, text)
 	}
 	if status, text := other.status(second); status != 200 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // anyPage serves every request that reaches it.
@@ -22,7 +23,7 @@ func (anyPage) Serve(w http.ResponseWriter, _ *http.Request) bool {
 // Pages never hide an address of the service, also one that does not exist.
 func TestPagesBesideTheAPI(t *testing.T) {
 	t.Parallel()
-	h := (&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler), Pages: anyPage{}}}).Handler()
+	h := (&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler), Pages: anyPage{}}}).Handler()
 	for path, want := range map[string]int{
 		"/": 200, "/projects": 200, "/apis": 200, "/documents": 200,
 		"/api": 404, "/api/": 404, "/api/v1": 404, "/api/v2/data": 404, "/api/v1/none": 404, "/api/v1/workspace": 401,
@@ -46,7 +47,7 @@ func TestPagesBesideTheAPI(t *testing.T) {
 // opens one of the API, get the API's answer.
 func TestAddressesOfNoPage(t *testing.T) {
 	t.Parallel()
-	h := (&api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
+	h := (&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
 	for _, c := range []struct{ path, accept, kind, text string }{
 		{"/healthz", "text/html", "text/html", "GET /health/ready says"},
 		{"/<b>", "text/html", "text/html", "/&lt;b&gt;"},

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/input"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 )
 
 // FuzzParameters: accepted query parameters are within their limits, and others are
@@ -27,7 +28,7 @@ func FuzzParameters(f *testing.F) {
 		if err != nil {
 			return // refused before any parameter is read
 		}
-		c := &call{params: params}
+		c := &endpoint.Call{Params: params}
 		refused := func(err error) bool {
 			if err != nil && fault.CodeOf(err) != fault.InvalidInput && fault.CodeOf(err) != fault.BadRequest {
 				t.Errorf("%q: %v", raw, err)
@@ -35,14 +36,14 @@ func FuzzParameters(f *testing.F) {
 			return err != nil
 		}
 		var issues input.Issues
-		filter, err := c.viewFilter(&issues)
+		filter, err := viewFilter(c, &issues)
 		if !refused(err) && !refused(issues.Err()) {
 			if !utf8.ValidString(filter.Name) || strings.ContainsRune(filter.Name, 0) || utf8.RuneCountInString(filter.Name) > maxNamePart {
 				t.Errorf("%q is read as a name %q", raw, filter.Name)
 			}
 		}
 		for _, d := range catalog.Datasets {
-			if all, err := c.includes(d); !refused(err) && len(all) > len(query.Includes(d)) {
+			if all, err := includes(c, d); !refused(err) && len(all) > len(query.Includes(d)) {
 				t.Errorf("%q includes %v", raw, all)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -76,7 +76,13 @@ func TestUnfinishedBody(t *testing.T) {
 		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", impatient.Listener.Addr().String())
 		fatal(t, err)
 		defer conn.Close()
-		_, err = fmt.Fprintf(conn, "POST %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", api.Version, path, key)
+		_, err = fmt.Fprintf(
+			conn,
+			"POST %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{",
+			endpoint.Version,
+			path,
+			key,
+		)
 		fatal(t, err)
 		res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		fatal(t, err)

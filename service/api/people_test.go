@@ -16,6 +16,7 @@ import (
 
 	"atlas/service/api"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/skills"
@@ -79,7 +80,8 @@ func TestMembersOverHTTP(t *testing.T) {
 		return ids, m
 	}
 	ids, m := list("")
-	if diff := cmp.Diff([]string{s.owner.ID.String(), s.admin.ID.String(), s.member.ID.String()}, ids); diff != "" || m != (page{100, 0, 0}) {
+	if diff := cmp.Diff([]string{s.owner.ID.String(), s.admin.ID.String(), s.member.ID.String()}, ids); diff != "" ||
+		m != (page{100, 0, 0}) {
 		t.Errorf("%+v, members (-want +got):\n%s", m, diff)
 	}
 	if ids, m := list("?limit=1&offset=1"); len(ids) != 1 || ids[0] != s.admin.ID.String() || m != (page{1, 1, 0}) {
@@ -254,8 +256,20 @@ func TestInvitationsOverHTTP(t *testing.T) {
 	// Expired: still listed, and replaced by the next.
 	_, late := invite("to expire", s.key, `{"email":"late@example.com","role":"member"}`, 200, "")
 	s.move(people.InvitationTTL)
-	preview("expired", mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour), `{"token":"`+late+`"}`, 404, "not_found")
-	accept("expired", mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour), `{"token":"`+late+`"}`, 404, "not_found")
+	preview(
+		"expired",
+		mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour),
+		`{"token":"`+late+`"}`,
+		404,
+		"not_found",
+	)
+	accept(
+		"expired",
+		mint(t, secret, claims(workspace.NewUserID(), "late@example.com"), time.Hour),
+		`{"token":"`+late+`"}`,
+		404,
+		"not_found",
+	)
 	s.call(t, s.plainTok, "GET", "/workspace/invitations", "").into(t, &data, nil)
 	if len(data.Invitations) != 1 || data.Invitations[0].Status != "Expired" {
 		t.Errorf("listed: %+v", data.Invitations)
@@ -446,9 +460,9 @@ func TestIssuerAwayShowsInReadiness(t *testing.T) {
 	fatal(t, err)
 	defer gate.Close()
 	server := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Log: slog.New(slog.DiscardHandler),
-			Probes: map[string]api.Probe{
+			Probes: map[string]endpoint.Probe{
 				"tokens": func(context.Context) error { return gate.Ready() },
 			},
 		},

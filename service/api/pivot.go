@@ -7,6 +7,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -19,62 +20,79 @@ var pivotText = fmt.Sprintf(
 )
 
 // pivotRoutes are the routes of pivots of datasets, books and Views.
-func (s *Server) pivotRoutes() []Route {
-	var routes []Route
+func (s *Server) pivotRoutes() []endpoint.Route {
+	var routes []endpoint.Route
 	var bodies []*schema.Schema
-	add := func(path, operation string, r Route, doc operationDoc) {
-		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, Limited, Budget{placesSearch, 0, 256}
-		doc.text, doc.data, doc.metadata = pivotText+doc.text, pivotSchema, countMetadataSchema
-		r.doc = doc
+	add := func(path, operation string, r endpoint.Route, doc endpoint.Doc) {
+		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, endpoint.Limited, endpoint.Budget{
+			Places: endpoint.PlacesSearch,
+			Rows:   0,
+			Heap:   256,
+		}
+		doc.Text, doc.Data, doc.Metadata = pivotText+doc.Text, pivotSchema, endpoint.CountMetadataSchema
+		r.Doc = doc
 		routes = append(routes, r)
 	}
 	for _, d := range catalogOrder {
-		add("/data/"+string(d)+"/pivot", "pivot_"+string(d),
-			Route{Scope: workspace.DataRead, WorkspaceRequired: true, endpoint: takes(query.PivotRule(d, catalog.Data), s.pivotData)},
-			operationDoc{tag: tagData, summary: "Pivot " + string(d), examples: pivotExamples[d]})
+		add(
+			"/data/"+string(d)+"/pivot",
+			"pivot_"+string(d),
+			endpoint.Route{
+				Scope:             workspace.DataRead,
+				WorkspaceRequired: true,
+				Endpoint:          endpoint.Takes(query.PivotRule(d, catalog.Data), s.pivotData),
+			},
+			endpoint.Doc{Tag: tagData, Summary: "Pivot " + string(d), Examples: pivotExamples[d]},
+		)
 	}
 	for _, d := range catalog.Held {
 		bodies = append(bodies, query.PivotRule(d, catalog.View).Schema)
 		add("/workspace/"+string(d)+"/pivot", "pivot_workspace_"+string(d),
-			Route{Scope: workspace.WorkspaceRead, endpoint: takes(query.PivotRule(d, catalog.Book), s.pivotBook)},
-			operationDoc{
-				tag: tagBook, summary: "Pivot the " + string(d) + " of the book",
-				examples: []example{
+			endpoint.Route{Scope: workspace.WorkspaceRead, Endpoint: endpoint.Takes(query.PivotRule(d, catalog.Book), s.pivotBook)},
+			endpoint.Doc{
+				Tag: tagBook, Summary: "Pivot the " + string(d) + " of the book",
+				Examples: []endpoint.Example{
 					{
-						"tags",
-						"The most frequent tags by city",
-						[]byte(`{"rows":{"field":"tags","limit":20},"columns":{"field":"city","limit":5}}`),
+						Name:    "tags",
+						Summary: "The most frequent tags by city",
+						Body:    []byte(`{"rows":{"field":"tags","limit":20},"columns":{"field":"city","limit":5}}`),
 					},
 				},
 			})
 	}
 	add("/workspace/views/:id/records/pivot", "pivot_view_records",
-		Route{Scope: workspace.WorkspaceRead, endpoint: endpoint{
-			body: schema.Named("ViewRecordsPivotRequest", &schema.Schema{AnyOf: bodies}), handle: s.pivotView,
+		endpoint.Route{Scope: workspace.WorkspaceRead, Endpoint: endpoint.Endpoint{
+			Body: schema.Named("ViewRecordsPivotRequest", &schema.Schema{AnyOf: bodies}), Handle: s.pivotView,
 		}},
-		operationDoc{
-			tag: tagViews, summary: "Pivot the records of a View",
-			text:    "\n\nThe request is one of the View's dataset. A field of the book restricts to the book.",
-			depends: "the View's dataset", codes: []fault.Code{fault.ViewNotFound},
-			examples: []example{{"tags", "By the tags of the book", []byte(`{"rows":{"field":"tags"}}`)}},
+		endpoint.Doc{
+			Tag: tagViews, Summary: "Pivot the records of a View",
+			Text:    "\n\nThe request is one of the View's dataset. A field of the book restricts to the book.",
+			Depends: "the View's dataset", Codes: []fault.Code{fault.ViewNotFound},
+			Examples: []endpoint.Example{{Name: "tags", Summary: "By the tags of the book", Body: []byte(`{"rows":{"field":"tags"}}`)}},
 		})
 	return routes
 }
 
-var pivotExamples = map[catalog.Dataset][]example{
-	catalog.Accounts: {{"types", "Types of firms by city", []byte(`{"rows":{"field":"account_type"},"columns":{"field":"city","limit":5}}`)}},
-	catalog.Contacts: {{"roles", "Contacts by role", []byte(`{"rows":{"field":"role"}}`)}},
+var pivotExamples = map[catalog.Dataset][]endpoint.Example{
+	catalog.Accounts: {
+		{
+			Name:    "types",
+			Summary: "Types of firms by city",
+			Body:    []byte(`{"rows":{"field":"account_type"},"columns":{"field":"city","limit":5}}`),
+		},
+	},
+	catalog.Contacts: {{Name: "roles", Summary: "Contacts by role", Body: []byte(`{"rows":{"field":"role"}}`)}},
 	catalog.Projects: {{
-		"median", "The median cost by use and year",
-		[]byte(
+		Name: "median", Summary: "The median cost by use and year",
+		Body: []byte(
 			`{"filters":{"city":{"value":"calgary"}},"rows":{"field":"primary_use","limit":5},"columns":{"field":"permitted_at","interval":"year"},"measure":{"field":"cost","of":"median"}}`,
 		),
 	}},
 	catalog.Signals: {
 		{
-			"months",
-			"Types of signals by month",
-			[]byte(`{"rows":{"field":"signal_type"},"columns":{"field":"occurred_at","interval":"year"}}`),
+			Name:    "months",
+			Summary: "Types of signals by month",
+			Body:    []byte(`{"rows":{"field":"signal_type"},"columns":{"field":"occurred_at","interval":"year"}}`),
 		},
 	},
 }
@@ -126,27 +144,30 @@ var pivotSchema = func() *schema.Schema {
 }()
 
 // pivotReply draws the tokens of further cells, which are known only now.
-func (c *call) pivotReply(r query.PivotRequest, p query.Pivot, err error) (reply, error) {
+func pivotReply(c *endpoint.Call, r query.PivotRequest, p query.Pivot, err error) (endpoint.Reply, error) {
 	if err == nil && !r.DryRun {
-		c.oweTokens(p.Tokens - 1)
+		c.OweTokens(p.Tokens - 1)
 	}
-	return reply{p, countMetadata{NotFound: p.NotFound, Hints: c.addressed(r.Hints.For(int(p.Count), nil))}}, err
+	return endpoint.Reply{
+		Data:     p,
+		Metadata: endpoint.CountMetadata{NotFound: p.NotFound, Hints: c.Addressed(r.Hints.For(int(p.Count), nil))},
+	}, err
 }
 
-func (s *Server) pivotData(c *call, r query.PivotRequest) (reply, error) {
-	p, err := s.Facets.Pivot(c.Context(), query.PivotSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
-	return c.pivotReply(r, p, err)
+func (s *Server) pivotData(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
+	p, err := s.Facets.Pivot(c.Context(), query.PivotSearch{Request: r, Workspace: c.Workspace().String(), Sets: []query.Query{r.Query}})
+	return pivotReply(c, r, p, err)
 }
 
-func (s *Server) pivotBook(c *call, r query.PivotRequest) (reply, error) {
-	p, err := s.Records.PivotBook(c.Context(), c.workspace(), r)
-	return c.pivotReply(r, p, err)
+func (s *Server) pivotBook(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
+	p, err := s.Records.PivotBook(c.Context(), c.Workspace(), r)
+	return pivotReply(c, r, p, err)
 }
 
-func (s *Server) pivotView(c *call) (reply, error) {
-	body, err := c.body()
+func (s *Server) pivotView(c *endpoint.Call) (endpoint.Reply, error) {
+	body, err := c.Body()
 	if err != nil {
-		return reply{}, joinIssues(c.pathIssues, err)
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
 	}
 	read := func(d catalog.Dataset) (query.PivotRequest, error) {
 		return query.PivotRule(d, catalog.View).Parse(body)
@@ -155,17 +176,17 @@ func (s *Server) pivotView(c *call) (reply, error) {
 		_, err := read(d)
 		return err
 	}
-	if len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(parse))
+	if len(c.PathIssues) > 0 {
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.viewToSearch(c, views.ID(c.pathID("id")), parse)
+	v, err := s.viewToSearch(c, views.ID(c.PathID("id")), parse)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	r, err := read(v.Dataset)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	p, err := s.Records.PivotView(c.Context(), v, r)
-	return c.pivotReply(r, p, err)
+	return pivotReply(c, r, p, err)
 }

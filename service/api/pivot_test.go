@@ -35,7 +35,8 @@ func TestPivotsOverHTTP(t *testing.T) {
 			ID string `json:"id"`
 		} `json:"view"`
 	}
-	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"project","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	view := "/workspace/views/" + made.View.ID + "/records/pivot"
 	for _, c := range []struct{ token, path, body, want string }{
 		{w.key, "/data/projects/pivot", `{"rows":{"field":"stage"},"measure":{"field":"cost","of":"median"}}`,

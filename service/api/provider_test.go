@@ -192,7 +192,8 @@ func (p *provider) approve(t *testing.T, address string) url.Values {
 	fatal(t, err)
 	q := u.Query()
 	if u.Path != "/auth" || q.Get("response_type") != "code" || q.Get("client_id") != clientID || q.Get("code_challenge_method") != "S256" ||
-		len(q.Get("code_challenge")) != 43 || len(q.Get("state")) < 20 || len(q.Get("nonce")) < 20 || q.Get("scope") != "openid email profile" {
+		len(q.Get("code_challenge")) != 43 || len(q.Get("state")) < 20 || len(q.Get("nonce")) < 20 ||
+		q.Get("scope") != "openid email profile" {
 		t.Errorf("the provider is asked with %s", address)
 	}
 	code := rand.Text()

@@ -7,7 +7,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/scim"
@@ -17,44 +18,51 @@ const tagProvisioning = "Provisioning"
 
 // provisioningRoutes are the settings of SCIM for owners and admins. They are never throttled:
 // who wants to end a stolen token finds the ceiling used up.
-func (s *Server) provisioningRoutes() []Route {
+func (s *Server) provisioningRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	row := func(method, path, operation string, scope workspace.Scope, does endpoint, doc operationDoc) Route {
-		doc.tag = tagProvisioning
-		return Route{
-			Method: method, Path: "/workspace/identity/scim" + path, Operation: operation, Scope: scope, Caller: AdminUsers,
-			Throttling: Never, Paced: true, Budget: Budget{placesRecords, 0, 32}, endpoint: does, doc: doc,
+	row := func(method, path, operation string, scope workspace.Scope, does endpoint.Endpoint, doc endpoint.Doc) endpoint.Route {
+		doc.Tag = tagProvisioning
+		return endpoint.Route{
+			Method: method, Path: "/workspace/identity/scim" + path, Operation: operation, Scope: scope, Caller: endpoint.AdminUsers,
+			Throttling: endpoint.Never, Paced: true,
+			Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32}, Endpoint: does, Doc: doc,
 		}
 	}
-	create := row("POST", "/tokens", "create_scim_token", write, takes(newSCIMToken, s.createSCIMToken), operationDoc{
-		summary: "Create a token for the identity provider of the workspace",
-		text:    "It is good for SCIM in this workspace alone. `secret` is in this answer only.",
-		data:    schema.Object(schema.Required("token", scimTokenSchema)), codes: []fault.Code{fault.LimitReached},
-		links: schema.Map[openapi.Link]{linkByID("revoke_scim_token", "id", "/data/token/id")},
+	create := row("POST", "/tokens", "create_scim_token", write, endpoint.Takes(newSCIMToken, s.createSCIMToken), endpoint.Doc{
+		Summary: "Create a token for the identity provider of the workspace",
+		Text:    "It is good for SCIM in this workspace alone. `secret` is in this answer only.",
+		Data:    schema.Object(schema.Required("token", scimTokenSchema)), Codes: []fault.Code{fault.LimitReached},
+		Links: schema.Map[openapi.Link]{endpoint.LinkByID("revoke_scim_token", "id", "/data/token/id")},
 	})
 	create.Secret = true
-	return []Route{
-		row("GET", "/tokens", "list_scim_tokens", read, lists("tokens", defaultPeople, s.listSCIMTokens), operationDoc{
-			summary: "List tokens for SCIM, the newest first", text: "Also those that ended in the last 30 days.",
-			params: pageParams(defaultPeople), data: listOf("tokens", scimTokenSchema), metadata: listMetadataSchema,
+	return []endpoint.Route{
+		row("GET", "/tokens", "list_scim_tokens", read, endpoint.Lists("tokens", defaultPeople, s.listSCIMTokens), endpoint.Doc{
+			Summary: "List tokens for SCIM, the newest first", Text: "Also those that ended in the last 30 days.",
+			Params: endpoint.PageParams(
+				defaultPeople,
+			), Data: endpoint.ListOf("tokens", scimTokenSchema), Metadata: endpoint.ListMetadataSchema,
 		}),
 		create,
-		row("DELETE", "/tokens/:id", "revoke_scim_token", write, noBody(s.revokeSCIMToken), operationDoc{
-			summary: "Revoke a token for SCIM", text: "What it did stays.", data: deletedSchema, codes: []fault.Code{fault.NotFound},
+		row("DELETE", "/tokens/:id", "revoke_scim_token", write, endpoint.NoBody(s.revokeSCIMToken), endpoint.Doc{
+			Summary: "Revoke a token for SCIM", Text: "What it did stays.", Data: deletedSchema, Codes: []fault.Code{fault.NotFound},
 		}),
-		row("GET", "/people", "list_provisioned_people", read, lists("people", defaultPeople, s.listProvisioned), operationDoc{
-			summary: "List the people whom the identity provider has", text: "With what each of them is in the workspace.",
-			params: pageParams(defaultPeople), data: listOf("people", provisionedSchema), metadata: listMetadataSchema,
+		row("GET", "/people", "list_provisioned_people", read, endpoint.Lists("people", defaultPeople, s.listProvisioned), endpoint.Doc{
+			Summary: "List the people whom the identity provider has", Text: "With what each of them is in the workspace.",
+			Params: endpoint.PageParams(
+				defaultPeople,
+			), Data: endpoint.ListOf("people", provisionedSchema), Metadata: endpoint.ListMetadataSchema,
 		}),
-		row("GET", "/groups", "list_provisioned_groups", read, lists("groups", defaultPeople, s.listSCIMGroups), operationDoc{
-			summary: "List the groups that the identity provider has", text: "With the role that each gives.",
-			params: pageParams(defaultPeople), data: listOf("groups", scimGroupSchema), metadata: listMetadataSchema,
+		row("GET", "/groups", "list_provisioned_groups", read, endpoint.Lists("groups", defaultPeople, s.listSCIMGroups), endpoint.Doc{
+			Summary: "List the groups that the identity provider has", Text: "With the role that each gives.",
+			Params: endpoint.PageParams(
+				defaultPeople,
+			), Data: endpoint.ListOf("groups", scimGroupSchema), Metadata: endpoint.ListMetadataSchema,
 		}),
-		row("POST", "/groups/:id", "set_group_role", write, takes(groupRoleRule, s.setGroupRole), operationDoc{
-			summary: "Say what members of a group are in the workspace",
-			text: "While a group has a role, those of provisioned people follow their groups: admin if one of their groups has it, else " +
+		row("POST", "/groups/:id", "set_group_role", write, endpoint.Takes(groupRoleRule, s.setGroupRole), endpoint.Doc{
+			Summary: "Say what members of a group are in the workspace",
+			Text: "While a group has a role, those of provisioned people follow their groups: admin if one of their groups has it, else " +
 				"member. Owners stay owners, whatever their groups.",
-			data: schema.Object(schema.Required("group", scimGroupSchema)), codes: []fault.Code{fault.NotFound},
+			Data: schema.Object(schema.Required("group", scimGroupSchema)), Codes: []fault.Code{fault.NotFound},
 		}),
 	}
 }
@@ -104,7 +112,7 @@ type scimTokenData struct {
 	Token scimTokenAnswer `json:"token"`
 }
 
-func (d scimTokenData) withoutSecrets() (any, []string) {
+func (d scimTokenData) WithoutSecrets() (any, []string) {
 	d.Token.Secret = ""
 	return d, []string{"token.secret"}
 }
@@ -115,8 +123,8 @@ var newSCIMToken = rule.Object(
 		func(n *scim.TokenInput) *int { return &n.Days }),
 ).Named("ScimTokenCreate")
 
-func (s *Server) listSCIMTokens(c *call, m listMetadata) ([]scimTokenAnswer, error) {
-	page, err := s.SCIM.Tokens.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimTokenAnswer, error) {
+	page, err := s.SCIM.Tokens.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimTokenAnswer, len(page))
 	for i, t := range page {
 		all[i] = scimTokenOf(t, "")
@@ -124,19 +132,19 @@ func (s *Server) listSCIMTokens(c *call, m listMetadata) ([]scimTokenAnswer, err
 	return all, err
 }
 
-func (s *Server) createSCIMToken(c *call, in scim.TokenInput) (reply, error) {
-	t, secret, err := s.SCIM.Tokens.Create(c.Context(), c.workspace(), c.principal.User, in)
+func (s *Server) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Reply, error) {
+	t, secret, err := s.SCIM.Tokens.Create(c.Context(), c.Workspace(), c.Principal.User, in)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	c.target = t.ID.String()
-	return free(scimTokenData{scimTokenOf(t, secret)}), nil
+	c.Target = t.ID.String()
+	return endpoint.FreeReply(scimTokenData{scimTokenOf(t, secret)}), nil
 }
 
-func (s *Server) revokeSCIMToken(c *call) (reply, error) {
-	id := scim.TokenID(c.pathID("id"))
-	c.target = id.String()
-	return free(deleted{true}), s.SCIM.Tokens.Revoke(c.Context(), c.workspace(), c.principal.User, id)
+func (s *Server) revokeSCIMToken(c *endpoint.Call) (endpoint.Reply, error) {
+	id := scim.TokenID(c.PathID("id"))
+	c.Target = id.String()
+	return endpoint.FreeReply(deleted{true}), s.SCIM.Tokens.Revoke(c.Context(), c.Workspace(), c.Principal.User, id)
 }
 
 var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
@@ -146,11 +154,15 @@ var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
 	schema.Required("name", schema.String("Maria Lopez")),
 	schema.Required("email", schema.String("maria@example.com").Described("The address that they sign in with.")),
 	schema.Required("state", schema.OneOf(scim.States()...).Described(
-		"`pending`: a member when they first sign in; `inactive`: taken away by the provider; `removed`: taken away by an owner or admin.")),
+		"`pending`: a member when they first sign in; `inactive`: taken away by the provider; `removed`: taken away by an owner or admin."),
+	),
 	schema.Required("user_id", schema.Nullable(schema.UUID()).Described("Who they are; null before they first sign in.")),
 	schema.Required("role", schema.Nullable(schema.OneOf(people.Owner, people.Admin,
 		people.MemberRole)).Described("Null for who is no member.")),
-	schema.Required("kept_at", schema.Nullable(schema.Time()).Described("When the provider last asked to end the membership of the last owner, who stays.")),
+	schema.Required(
+		"kept_at",
+		schema.Nullable(schema.Time()).Described("When the provider last asked to end the membership of the last owner, who stays."),
+	),
 	schema.Required("created_at", schema.Time()),
 	schema.Required("updated_at", schema.Time()),
 ))
@@ -170,8 +182,8 @@ type provisionedAnswer struct {
 	UpdatedAt  *string           `json:"updated_at"`
 }
 
-func (s *Server) listProvisioned(c *call, m listMetadata) ([]provisionedAnswer, error) {
-	page, err := s.SCIM.Provisioning.People(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
+	page, err := s.SCIM.Provisioning.People(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]provisionedAnswer, len(page))
 	for i, u := range page {
 		all[i] = provisionedAnswer{
@@ -209,8 +221,8 @@ func scimGroupOf(g scim.Group) scimGroupAnswer {
 	}
 }
 
-func (s *Server) listSCIMGroups(c *call, m listMetadata) ([]scimGroupAnswer, error) {
-	page, err := s.SCIM.Provisioning.GroupsByName(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]scimGroupAnswer, error) {
+	page, err := s.SCIM.Provisioning.GroupsByName(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimGroupAnswer, len(page))
 	for i, g := range page {
 		all[i] = scimGroupOf(g)
@@ -229,12 +241,12 @@ var groupRoleRule = rule.Object(
 		func(g *groupRole) *people.Role { return &g.role }),
 ).Named("GroupRoleSet")
 
-func (s *Server) setGroupRole(c *call, in groupRole) (reply, error) {
-	id := scim.GroupID(c.pathID("id"))
-	c.target = id.String()
+func (s *Server) setGroupRole(c *endpoint.Call, in groupRole) (endpoint.Reply, error) {
+	id := scim.GroupID(c.PathID("id"))
+	c.Target = id.String()
 	if in.role == noRole {
 		in.role = ""
 	}
-	g, err := s.SCIM.Provisioning.SetGroupRole(c.Context(), c.workspace(), c.principal.User, id, in.role)
-	return free(map[string]scimGroupAnswer{"group": scimGroupOf(g)}), err
+	g, err := s.SCIM.Provisioning.SetGroupRole(c.Context(), c.Workspace(), c.Principal.User, id, in.role)
+	return endpoint.FreeReply(map[string]scimGroupAnswer{"group": scimGroupOf(g)}), err
 }

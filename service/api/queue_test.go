@@ -19,8 +19,15 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 	for i := range 5 {
 		of := []string{"permit_filed", "permit_issued"}[i/4]
 		data.Add(searchtest.Record(
-			t, catalog.Signals,
-			fmt.Sprintf(`{"id":%q,"title":"Event %d","signal_type":%q,"occurred_at":"2001-01-0%dT00:00:00Z"}`, searchtest.ID("s", i+1), i+1, of, 9-i),
+			t,
+			catalog.Signals,
+			fmt.Sprintf(
+				`{"id":%q,"title":"Event %d","signal_type":%q,"occurred_at":"2001-01-0%dT00:00:00Z"}`,
+				searchtest.ID("s", i+1),
+				i+1,
+				of,
+				9-i,
+			),
 		))
 	}
 	w.load(t, data)

@@ -9,6 +9,7 @@ import (
 	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/search/reading"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -18,23 +19,36 @@ type ValueReader interface {
 }
 
 // readRoutes are the routes that turn a question in words into conditions.
-func (s *Server) readRoutes() []Route {
-	var routes []Route
-	add := func(path, operation string, d catalog.Dataset, base catalog.BaseKind, r Route, doc operationDoc) {
-		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, Limited, Budget{placesSearch, 0, 256}
-		r.endpoint = takes(reading.Rule, func(c *call, in reading.Request) (reply, error) { return s.read(c, in, d, base) })
-		doc.text, doc.data = readText, readingSchema
-		doc.examples = []example{{"words", "A question", []byte(readExamples[d])}}
-		r.doc = doc
+func (s *Server) readRoutes() []endpoint.Route {
+	var routes []endpoint.Route
+	add := func(path, operation string, d catalog.Dataset, base catalog.BaseKind, r endpoint.Route, doc endpoint.Doc) {
+		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, endpoint.Limited, endpoint.Budget{
+			Places: endpoint.PlacesSearch,
+			Rows:   0,
+			Heap:   256,
+		}
+		r.Endpoint = endpoint.Takes(
+			reading.Rule,
+			func(c *endpoint.Call, in reading.Request) (endpoint.Reply, error) { return s.read(c, in, d, base) },
+		)
+		doc.Text, doc.Data = readText, readingSchema
+		doc.Examples = []endpoint.Example{{Name: "words", Summary: "A question", Body: []byte(readExamples[d])}}
+		r.Doc = doc
 		routes = append(routes, r)
 	}
 	for _, d := range catalogOrder {
-		add("/data/"+string(d)+"/read", "read_"+string(d), d, catalog.Data, Route{Scope: workspace.DataRead, WorkspaceRequired: true},
-			operationDoc{tag: tagData, summary: "Read a question after " + string(d)})
+		add(
+			"/data/"+string(d)+"/read",
+			"read_"+string(d),
+			d,
+			catalog.Data,
+			endpoint.Route{Scope: workspace.DataRead, WorkspaceRequired: true},
+			endpoint.Doc{Tag: tagData, Summary: "Read a question after " + string(d)},
+		)
 	}
 	for _, d := range catalog.Held {
-		add("/workspace/"+string(d)+"/read", "read_workspace_"+string(d), d, catalog.Book, Route{Scope: workspace.WorkspaceRead},
-			operationDoc{tag: tagBook, summary: "Read a question after " + string(d) + " of the book"})
+		add("/workspace/"+string(d)+"/read", "read_workspace_"+string(d), d, catalog.Book, endpoint.Route{Scope: workspace.WorkspaceRead},
+			endpoint.Doc{Tag: tagBook, Summary: "Read a question after " + string(d) + " of the book"})
 	}
 	return routes
 }
@@ -72,7 +86,8 @@ var readingSchema = func() *schema.Schema {
 		"ReadFilter",
 		schema.Object(schema.Required(
 			"value",
-			schema.Array(value, 1, query.MaxValues).Described("As a filter of a search: of enums values, of numbers and dates the ends of a range."),
+			schema.Array(value, 1, query.MaxValues).
+				Described("As a filter of a search: of enums values, of numbers and dates the ends of a range."),
 		)),
 	)
 	place := schema.Integer(0, query.MaxQuery)
@@ -85,47 +100,59 @@ var readingSchema = func() *schema.Schema {
 	)
 	condition := schema.Named("ReadCondition", schema.Object(
 		schema.Required("field", schema.String("city").Described("The key of the filter.")),
-		schema.Optional("relation", schema.String("has_project").Described("The relation whose filter it is; absent of the dataset's own.")),
+		schema.Optional(
+			"relation",
+			schema.String("has_project").Described("The relation whose filter it is; absent of the dataset's own."),
+		),
 		schema.Required("text", schema.String("City is Calgary").Described("The condition, for people.")),
-		schema.Required("spans", schema.Array(span, 1, query.MaxQuery).Described("The parts of the trimmed `query` that say it, in code points.")),
+		schema.Required(
+			"spans",
+			schema.Array(span, 1, query.MaxQuery).Described("The parts of the trimmed `query` that say it, in code points."),
+		),
 	))
 	return schema.Named("Reading", schema.Object(
-		schema.Optional("query", schema.String("mahogany").Described("The words that stay text, for `query` of a search; absent if there are none.")),
+		schema.Optional(
+			"query",
+			schema.String("mahogany").Described("The words that stay text, for `query` of a search; absent if there are none."),
+		),
 		schema.Required("filters", schema.ByKey(filter).Described("`filters` of a search; empty if nothing is read.")),
 		schema.Required("relations", schema.ByKey(schema.ByKey(filter)).Described("`relations` of a search.")),
 		schema.Required(
 			"sentence",
 			schema.String("Use is Multifamily, City is Calgary").Described("All conditions, for people; empty if nothing is read."),
 		),
-		schema.Required("conditions", schema.Array(condition, 0, query.MaxQuery).Described("Each condition with where it stands in the text.")),
+		schema.Required(
+			"conditions",
+			schema.Array(condition, 0, query.MaxQuery).Described("Each condition with where it stands in the text."),
+		),
 		schema.Required("count", schema.Count().Described("How many records match the text that is left and all conditions.").Example(32)),
 	))
 }()
 
 // read answers how a text is read.
-func (s *Server) read(c *call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (reply, error) {
+func (s *Server) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (endpoint.Reply, error) {
 	named := []catalog.Dataset{d}
 	if d == catalog.Accounts || d == catalog.Contacts { // which have places of their projects, too
 		named = append(named, catalog.Projects)
 	}
-	values, err := s.Search.Values(c.Context(), c.workspace().String(), named...)
+	values, err := s.Search.Values(c.Context(), c.Workspace().String(), named...)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	r := reading.Read(in.Question(d, base, c.began, values))
+	r := reading.Read(in.Question(d, base, c.Began, values))
 	data := readingData{Query: r.Query, Sentence: r.String(), Conditions: make([]readCondition, len(r.Conditions))}
 	data.Filters, data.Relations = r.Request()
 	for i, one := range r.Conditions {
 		data.Conditions[i] = readCondition{one.Field.Key, one.Relation, one.String(), one.Spans}
 	}
 	if data.Count, err = s.countRead(c, data, d, base); err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	return free(data), nil
+	return endpoint.FreeReply(data), nil
 }
 
 // countRead counts the records that match, as facets do.
-func (s *Server) countRead(c *call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
+func (s *Server) countRead(c *endpoint.Call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
 	body := map[string]any{"filters": data.Filters, "relations": data.Relations}
 	if data.Query != "" {
 		body["query"] = data.Query
@@ -140,9 +167,12 @@ func (s *Server) countRead(c *call, data readingData, d catalog.Dataset, base ca
 		return 0, err
 	}
 	if base == catalog.Book {
-		found, err := s.Records.FacetBook(c.Context(), c.workspace(), r)
+		found, err := s.Records.FacetBook(c.Context(), c.Workspace(), r)
 		return found.Count, err
 	}
-	found, err := s.Facets.Facets(c.Context(), query.FacetSearch{Request: r, Workspace: c.workspace().String(), Sets: []query.Query{r.Query}})
+	found, err := s.Facets.Facets(
+		c.Context(),
+		query.FacetSearch{Request: r, Workspace: c.Workspace().String(), Sets: []query.Query{r.Query}},
+	)
 	return found.Count, err
 }

@@ -34,12 +34,44 @@ func TestReadOverHTTP(t *testing.T) {
 	data := searchtest.NewWorld()
 	firm := searchtest.ID("a", 1)
 	data.Add(
-		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Bow Valley","account_types":["general_contractor"],"city":"Calgary","state":"AB"}`, firm)),
-		searchtest.Record(t, catalog.Accounts, fmt.Sprintf(`{"id":%q,"name":"Elbow","account_types":["general_contractor"],"city":"St. Albert","state":"AB"}`, searchtest.ID("a", 2))),
-		searchtest.Record(t, catalog.Contacts, fmt.Sprintf(`{"id":%q,"name":"Ada Calgary","email":"ada@hidden.example","role":"estimator","city":"Calgary"}`, searchtest.ID("c", 1))))
+		searchtest.Record(
+			t,
+			catalog.Accounts,
+			fmt.Sprintf(`{"id":%q,"name":"Bow Valley","account_types":["general_contractor"],"city":"Calgary","state":"AB"}`, firm),
+		),
+		searchtest.Record(
+			t,
+			catalog.Accounts,
+			fmt.Sprintf(
+				`{"id":%q,"name":"Elbow","account_types":["general_contractor"],"city":"St. Albert","state":"AB"}`,
+				searchtest.ID("a", 2),
+			),
+		),
+		searchtest.Record(
+			t,
+			catalog.Contacts,
+			fmt.Sprintf(
+				`{"id":%q,"name":"Ada Calgary","email":"ada@hidden.example","role":"estimator","city":"Calgary"}`,
+				searchtest.ID("c", 1),
+			),
+		),
+	)
 	for i, city := range []string{"Calgary", "calgary", "Medicine Hat", "Calgary"} {
-		data.Add(searchtest.Record(t, catalog.Projects, fmt.Sprintf(`{"id":%q,"name":"Tower %d","city":%q,"stage":"under_construction","disposition":"active","primary_use":"multifamily","cost":%d,"filed_at":"2026-0%d-15","account_ids":[%q]}`,
-			searchtest.ID("p", i+1), i, city, 800_000*(i+1), i+5, firm)))
+		data.Add(
+			searchtest.Record(
+				t,
+				catalog.Projects,
+				fmt.Sprintf(
+					`{"id":%q,"name":"Tower %d","city":%q,"stage":"under_construction","disposition":"active","primary_use":"multifamily","cost":%d,"filed_at":"2026-0%d-15","account_ids":[%q]}`,
+					searchtest.ID("p", i+1),
+					i,
+					city,
+					800_000*(i+1),
+					i+5,
+					firm,
+				),
+			),
+		)
 	}
 	w := newWorld(t).withViews(t, viewRecords(t), data)
 	if a := w.call(t, w.key, "POST", "/workspace/accounts/upsert", `{"account_id":"`+firm+`","icp_tier":"tier_1"}`); a.status != 200 {

@@ -10,6 +10,7 @@ import (
 	"atlas/internal/asset"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 )
 
 // readyFields has the descriptors of fields as they are answered. They change only with the
@@ -57,11 +58,11 @@ func (t *fieldTexts) whole(wanted query.FieldSearch, chosen []int, metadata fiel
 	if ready, is := t.answers[key]; is {
 		return ready, nil
 	}
-	found := make(records, len(chosen))
+	found := make(endpoint.Records, len(chosen))
 	for i, at := range chosen {
 		found[i] = t.texts[at]
 	}
-	body, err := reply{found, metadata}.append(nil)
+	body, err := endpoint.Reply{Data: found, Metadata: metadata}.Append(nil)
 	if err != nil {
 		return asset.File{}, err
 	}
@@ -111,7 +112,7 @@ func sameVocabulary(a, b catalog.Vocabulary) bool {
 
 // selectFields asks Elasticsearch only if a selected descriptor lists values of the
 // dataset, so that an outage does not affect other descriptors.
-func (s *Server) selectFields(c *call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
+func (s *Server) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
 	if from, err = s.fields.closedFields(); err != nil {
 		return nil, nil, nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"atlas/search/catalog"
+	"atlas/service/endpoint"
 )
 
 const referencePage = "../../docs/api.md"
@@ -62,7 +63,7 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 		if _, found := slices.BinarySearch(named, ofAccounts.ReplaceAllString(r.Operation, "_workspace_account$2")); !found {
 			t.Errorf("%s does not name %s", referencePage, r.Operation)
 		}
-		if r.Throttling == Never {
+		if r.Throttling == endpoint.Never {
 			unthrottled = append(unthrottled, r.Operation)
 		}
 	}
@@ -80,7 +81,7 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 	limit := reference(t, "## The limit for free operations", "\n## ")
 	page := reference(t, "\n", "\n## Health")
 	for _, r := range (&Server{}).Routes() {
-		if r.Throttling != Limited {
+		if r.Throttling != endpoint.Limited {
 			continue
 		}
 		_, operation, _ := strings.Cut(r.Operation, "_")

@@ -5,25 +5,30 @@ import (
 
 	"atlas/internal/schema"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
-func (s *Server) releaseRoutes() []Route {
-	return []Route{
+func (s *Server) releaseRoutes() []endpoint.Route {
+	return []endpoint.Route{
 		{Method: "GET", Path: "/data/release", Operation: "get_release",
-			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Conditional: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getRelease),
-			doc: operationDoc{
-				tag: tagData, summary: "Get the state of the global dataset", data: releaseSchema(),
+			Scope: workspace.DataRead, Throttling: endpoint.Limited, WorkspaceRequired: true, Conditional: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getRelease),
+			Doc: endpoint.Doc{
+				Tag: tagData, Summary: "Get the state of the global dataset", Data: releaseSchema(),
 			}},
 		{Method: "POST", Path: "/data/coverage", Operation: "get_coverage",
-			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takes(query.CoverageRule, s.getCoverage),
-			doc: operationDoc{
-				tag: tagData, summary: "Find out which fields are known, by the values of one",
-				text:     "Counts all global records, whatever the workspace. All counts are exact.",
-				examples: []example{{"cities", "Projects of the ten largest cities", []byte(`{"dataset":"projects","by":"city"}`)}},
-				data:     coverageSchema(),
+			Scope: workspace.DataRead, Throttling: endpoint.Limited, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Takes(query.CoverageRule, s.getCoverage),
+			Doc: endpoint.Doc{
+				Tag: tagData, Summary: "Find out which fields are known, by the values of one",
+				Text: "Counts all global records, whatever the workspace. All counts are exact.",
+				Examples: []endpoint.Example{
+					{Name: "cities", Summary: "Projects of the ten largest cities", Body: []byte(`{"dataset":"projects","by":"city"}`)},
+				},
+				Data: coverageSchema(),
 			}},
 	}
 }
@@ -35,7 +40,9 @@ func releaseSchema() *schema.Schema {
 		schema.Required("newest", newest),
 		schema.Required(
 			"version",
-			schema.Integer(0, 1<<53).Described("Rises with every change. After a rollback to an earlier generation it is lower.").Example(1_767_225_600_000_000),
+			schema.Integer(0, 1<<53).
+				Described("Rises with every change. After a rollback to an earlier generation it is lower.").
+				Example(1_767_225_600_000_000),
 		),
 	))
 	var datasets []schema.Property
@@ -53,12 +60,19 @@ func coverageSchema() *schema.Schema {
 	share := &schema.Schema{Type: "number", Minimum: int64(0), Maximum: int64(1)}
 	return schema.Object(schema.Required("values", schema.Array(schema.Named("CoverageValue", schema.Object(
 		schema.Required("value", schema.String("calgary").Described("The value as a filter takes it, of a dynamic enum folded.")),
-		schema.Required("label", schema.String("Calgary").Described("The label of the value, of a dynamic enum its most frequent spelling.")),
+		schema.Required(
+			"label",
+			schema.String("Calgary").Described("The label of the value, of a dynamic enum its most frequent spelling."),
+		),
 		schema.Required("records", schema.Integer(1, math.MaxInt64).Example(4000)),
 		schema.Required("newest", schema.Nullable(schema.Time()).Described("The latest `updated_at`, of signals `detected_at`.")),
 		schema.Required("known", schema.ByKey(share).Example(map[string]any{"stage": 1, "cost": 0.9731}).
 			Described("For each filter key, the share of these records that have a value, to four decimals.")),
-		schema.Required("source", schema.Nullable(termsSchema()).Described("What a source says of its data, with `by` `source`; null for values of other fields, and if it says nothing.")),
+		schema.Required(
+			"source",
+			schema.Nullable(termsSchema()).
+				Described("What a source says of its data, with `by` `source`; null for values of other fields, and if it says nothing."),
+		),
 	)), 0, query.MaxCoverage)))
 }
 
@@ -66,8 +80,11 @@ func termsSchema() *schema.Schema {
 	return schema.Named("SourceTerms", schema.Object(
 		schema.Required("page", schema.Nullable(schema.String("https://data.calgary.ca/d/c2es-76ed")).Described("Web page of the data.")),
 		schema.Required("licence", schema.Nullable(schema.String("Open Government Licence – City of Calgary"))),
-		schema.Required("attribution", schema.Nullable(schema.String("Contains information licensed under the Open Government Licence – City of Calgary.")).
-			Described("Line that must stand where the data is shown.")),
+		schema.Required(
+			"attribution",
+			schema.Nullable(schema.String("Contains information licensed under the Open Government Licence – City of Calgary.")).
+				Described("Line that must stand where the data is shown."),
+		),
 		schema.Required(
 			"terms",
 			schema.Nullable(schema.String("https://data.calgary.ca/stories/s/u45n-7awa")).Described("Web page of the terms of use."),
@@ -75,12 +92,12 @@ func termsSchema() *schema.Schema {
 	))
 }
 
-func (s *Server) getRelease(c *call) (reply, error) {
+func (s *Server) getRelease(c *endpoint.Call) (endpoint.Reply, error) {
 	release, err := s.Search.Release(c.Context())
-	return free(release), err
+	return endpoint.FreeReply(release), err
 }
 
-func (s *Server) getCoverage(c *call, request query.Coverage) (reply, error) {
-	values, err := s.Search.Coverage(c.Context(), c.workspace().String(), request)
-	return free(map[string]any{"values": values}), err
+func (s *Server) getCoverage(c *endpoint.Call, request query.Coverage) (endpoint.Reply, error) {
+	values, err := s.Search.Coverage(c.Context(), c.Workspace().String(), request)
+	return endpoint.FreeReply(map[string]any{"values": values}), err
 }

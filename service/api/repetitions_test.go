@@ -14,6 +14,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -63,7 +64,12 @@ func init() {
 			{path: path + "/" + searchtest.ID(letter, 1)}, {path: path + "/" + searchtest.ID(letter, 3)},
 		}
 	}
-	metered["search_data_batch"] = []asked{{path: "/data/search/batch", body: `{"searches":[{"dataset":"accounts","filters":{"name":{"value":"First 1"}}},{"dataset":"projects","filters":{"name":{"value":"Later 1"}}},{"dataset":"signals","query":"nothing"}]}`}}
+	metered["search_data_batch"] = []asked{
+		{
+			path: "/data/search/batch",
+			body: `{"searches":[{"dataset":"accounts","filters":{"name":{"value":"First 1"}}},{"dataset":"projects","filters":{"name":{"value":"Later 1"}}},{"dataset":"signals","query":"nothing"}]}`,
+		},
+	}
 	metered["search_workspace_batch"] = []asked{{
 		path: "/workspace/search/batch",
 		body: `{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"first"}}},{"view_id":"{view}","filters":{"name":{"value":"Later 1"}}}]}`,
@@ -151,7 +157,11 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	tag(2, `"other"`)
 	create("/workspace/signal-subscriptions/upsert", `{"signal_type":"stage_changed"}`, nil)
 	var made struct{ View struct{ ID string } }
-	create("/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`, &made)
+	create(
+		"/workspace/views/upsert",
+		`{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`,
+		&made,
+	)
 	w.told(t, 1, 3)
 
 	type sent struct {
@@ -173,7 +183,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 		return a
 	}
 	for _, r := range (&api.Server{}).Routes() {
-		if r.Throttling != api.Metered {
+		if r.Throttling != endpoint.Metered {
 			continue
 		}
 		if metered[r.Operation] == nil {
@@ -198,7 +208,8 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	for range 2 {
 		for _, s := range all {
 			before := s.charged
-			if a := ask(s); a.status != http.StatusOK || before > 0 && (a.header.Get("Idempotency-Replayed") != "true" || s.charged != before) {
+			if a := ask(s); a.status != http.StatusOK ||
+				before > 0 && (a.header.Get("Idempotency-Replayed") != "true" || s.charged != before) {
 				t.Errorf("%s %s again: %d %s", s.path, s.body, a.status, a.text)
 			}
 		}

@@ -16,6 +16,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/scim"
 )
@@ -33,7 +34,7 @@ const scimType = "application/scim+json"
 const scimBody = 15 * time.Second
 
 // paceOfSCIM is what one token gets: a provider that synchronizes sends a few a second.
-var paceOfSCIM = pace{50, 200}
+var paceOfSCIM = endpoint.Pace{PerSecond: 50, Burst: 200}
 
 // scimPlaces is how many requests of one workspace are handled at once: its changes run one
 // after the other.
@@ -44,16 +45,20 @@ type provider struct{ scim.TokenRecord }
 
 // scimRows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md). A
 // token of SCIM is good for these, and nothing else is.
-func (s *Server) scimRows() []stranger {
+func (s *Server) scimRows() []endpoint.Stranger {
 	if s.SCIM.Tokens == nil {
 		return nil
 	}
-	row := func(method, path, operation string, run func(c *call, by provider) error) stranger {
-		return visit(stranger{method: method, path: scim.Base + path, operation: operation, class: classSCIM}, func(ctx *gin.Context) error {
-			return s.provide(callOf(ctx), run)
-		}, func(ctx *gin.Context, err error) { failSCIM(callOf(ctx), err) })
+	row := func(method, path, operation string, run func(c *endpoint.Call, by provider) error) endpoint.Stranger {
+		return endpoint.Visit(
+			endpoint.Stranger{Method: method, Path: scim.Base + path, Operation: operation, Class: endpoint.ClassSCIM},
+			func(ctx *gin.Context) error {
+				return s.provide(endpoint.CallOf(ctx), run)
+			},
+			func(ctx *gin.Context, err error) { failSCIM(endpoint.CallOf(ctx), err) },
+		)
 	}
-	return []stranger{
+	return []endpoint.Stranger{
 		row(http.MethodGet, "/Users", "scim_list_users", s.scimListUsers),
 		row(http.MethodPost, "/Users", "scim_create_user", s.scimCreateUser),
 		row(http.MethodGet, "/Users/:id", "scim_get_user", s.scimGetUser),
@@ -66,8 +71,8 @@ func (s *Server) scimRows() []stranger {
 		row(http.MethodPut, "/Groups/:id", "scim_replace_group", s.scimReplaceGroup),
 		row(http.MethodPatch, "/Groups/:id", "scim_patch_group", s.scimPatchGroup),
 		row(http.MethodDelete, "/Groups/:id", "scim_delete_group", s.scimDeleteGroup),
-		row(http.MethodGet, "/ServiceProviderConfig", "scim_config", func(c *call, _ provider) error {
-			return c.writeSCIM(http.StatusOK, scim.ServiceProviderConfig(s.PublicURL, s.PublicURL+DocsPath+"/scim"))
+		row(http.MethodGet, "/ServiceProviderConfig", "scim_config", func(c *endpoint.Call, _ provider) error {
+			return writeSCIM(c, http.StatusOK, scim.ServiceProviderConfig(s.PublicURL, s.PublicURL+endpoint.DocsPath+"/scim"))
 		}),
 		row(http.MethodGet, "/ResourceTypes", "scim_resource_types",
 			described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
@@ -79,16 +84,16 @@ func (s *Server) scimRows() []stranger {
 }
 
 // described answers with all descriptions, or the one with the id in the path.
-func described(all func() []scim.Resource) func(c *call, by provider) error {
-	return func(c *call, _ provider) error {
-		id := c.gin.Param("id")
+func described(all func() []scim.Resource) func(c *endpoint.Call, by provider) error {
+	return func(c *endpoint.Call, _ provider) error {
+		id := c.Gin.Param("id")
 		if id == "" {
-			return c.writeSCIM(http.StatusOK, scim.ListOf(scim.Page{Start: 1, Count: scim.MaxPage}, all(),
+			return writeSCIM(c, http.StatusOK, scim.ListOf(scim.Page{Start: 1, Count: scim.MaxPage}, all(),
 				func(r scim.Resource) scim.Resource { return r }))
 		}
 		for _, r := range all() {
 			if r["id"] == id {
-				return c.writeSCIM(http.StatusOK, r)
+				return writeSCIM(c, http.StatusOK, r)
 			}
 		}
 		return fault.New(fault.NotFound, "there is no such description")
@@ -96,36 +101,36 @@ func described(all func() []scim.Resource) func(c *call, by provider) error {
 }
 
 // provide recognizes the token of a request, receives the body, and runs what is asked for.
-func (s *Server) provide(c *call, run func(c *call, by provider) error) error {
-	text, err := scimToken(c.gin.Request.Header.Values("Authorization"))
+func (s *Server) provide(c *endpoint.Call, run func(c *endpoint.Call, by provider) error) error {
+	text, err := scimToken(c.Gin.Request.Header.Values("Authorization"))
 	var from netip.Addr
 	if err == nil {
-		from = knownAddress(c.Context())
+		from = endpoint.KnownAddress(c.Context())
 		var r scim.TokenRecord
 		if r, err = s.SCIM.Tokens.Recognize(c.Context(), text, workspace.ClientNetwork(from)); err == nil {
 			return s.provideBy(c, provider{r}, run)
 		}
 	}
 	if code := fault.CodeOf(err); code == fault.Unauthorized || code == fault.Forbidden {
-		s.countRefused(c.Context(), "token of SCIM")
-		c.gin.Header("WWW-Authenticate", "Bearer")
+		s.CountRefused(c.Context(), "token of SCIM")
+		c.Gin.Header("WWW-Authenticate", "Bearer")
 	}
 	return err
 }
 
-func (s *Server) provideBy(c *call, by provider, run func(c *call, by provider) error) error {
-	c.target = by.ID.String()
-	if !s.Unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.perSecond, paceOfSCIM.burst).Allow() {
-		return c.tooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.perSecond, paceOfSCIM.burst)
+func (s *Server) provideBy(c *endpoint.Call, by provider, run func(c *endpoint.Call, by provider) error) error {
+	c.Target = by.ID.String()
+	if !s.Unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.PerSecond, paceOfSCIM.Burst).Allow() {
+		return c.TooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.PerSecond, paceOfSCIM.Burst)
 	}
-	if !c.hold(&s.scimPlaces, by.Workspace, scimPlaces) {
-		return c.tooMany("too many requests of this workspace are under way: at most %d", scimPlaces)
+	if !c.Hold(&s.scimPlaces, by.Workspace, scimPlaces) {
+		return c.TooMany("too many requests of this workspace are under way: at most %d", scimPlaces)
 	}
-	if err := c.receiveSCIM(); err != nil {
+	if err := receiveSCIM(c); err != nil {
 		return err
 	}
-	ctx := workspace.WithAuthor(c.withOrigin(), workspace.Author{SCIM: by.ID})
-	c.gin.Request = c.gin.Request.WithContext(ctx)
+	ctx := workspace.WithAuthor(c.WithOrigin(), workspace.Author{SCIM: by.ID})
+	c.Gin.Request = c.Gin.Request.WithContext(ctx)
 	return run(c, by)
 }
 
@@ -144,41 +149,41 @@ func scimToken(header []string) (string, error) {
 }
 
 // receiveSCIM receives the body. It holds a place meanwhile, which only the token got it.
-func (c *call) receiveSCIM() error {
-	r := c.gin.Request
+func receiveSCIM(c *endpoint.Call) error {
+	r := c.Gin.Request
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
 	}
-	tooLarge := fault.New(fault.PayloadTooLarge, tooLargeText, MaxBody)
-	if r.ContentLength > MaxBody {
+	tooLarge := fault.New(fault.PayloadTooLarge, endpoint.TooLargeText, endpoint.MaxBody)
+	if r.ContentLength > endpoint.MaxBody {
 		return tooLarge
 	}
-	_ = http.NewResponseController(c.gin.Writer).SetReadDeadline(time.Now().Add(scimBody))
+	_ = http.NewResponseController(c.Gin.Writer).SetReadDeadline(time.Now().Add(scimBody))
 	var err error
-	c.rawBody, err = io.ReadAll(http.MaxBytesReader(c.gin.Writer, r.Body, MaxBody))
+	c.RawBody, err = io.ReadAll(http.MaxBytesReader(c.Gin.Writer, r.Body, endpoint.MaxBody))
 	switch _, large := errors.AsType[*http.MaxBytesError](err); {
 	case large:
 		return tooLarge
 	case err != nil:
 		return fault.New(fault.BadRequest, "the body did not arrive to its end in time")
 	}
-	_ = http.NewResponseController(c.gin.Writer).SetReadDeadline(time.Time{})
+	_ = http.NewResponseController(c.Gin.Writer).SetReadDeadline(time.Time{})
 	return nil
 }
 
 // scimInput reads the body.
-func (c *call) scimInput() (input.Value, error) {
-	kind, _, err := mime.ParseMediaType(c.gin.GetHeader("Content-Type"))
-	if err != nil || kind != scimType && kind != "application/json" || c.gin.GetHeader("Content-Encoding") != "" {
+func scimInput(c *endpoint.Call) (input.Value, error) {
+	kind, _, err := mime.ParseMediaType(c.Gin.GetHeader("Content-Type"))
+	if err != nil || kind != scimType && kind != "application/json" || c.Gin.GetHeader("Content-Encoding") != "" {
 		return input.Value{}, fault.New(fault.UnsupportedMediaType, "send the body with Content-Type: "+scimType)
 	}
-	return scim.Decode(c.rawBody)
+	return scim.Decode(c.RawBody)
 }
 
 // scimQuery returns a parameter of the query string, "" without one, and whether it is given.
-func (c *call) scimQuery(name string) (value string, given bool) {
+func scimQuery(c *endpoint.Call, name string) (value string, given bool) {
 	// Names of attributes are written in any case, those of parameters too by some providers.
-	for key, values := range c.gin.Request.URL.Query() {
+	for key, values := range c.Gin.Request.URL.Query() {
 		if equalFold(key, name) && len(values) > 0 {
 			return values[0], true
 		}
@@ -186,13 +191,13 @@ func (c *call) scimQuery(name string) (value string, given bool) {
 	return "", false
 }
 
-func (c *call) writeSCIM(status int, body any) error {
+func writeSCIM(c *endpoint.Call, status int, body any) error {
 	b, err := json.Marshal(body, json.Deterministic(true))
 	if err != nil {
 		return err
 	}
-	c.gin.Header("Content-Length", strconv.Itoa(len(b)))
-	c.gin.Data(status, scimType+"; charset=utf-8", b)
+	c.Gin.Header("Content-Length", strconv.Itoa(len(b)))
+	c.Gin.Data(status, scimType+"; charset=utf-8", b)
 	return nil
 }
 
@@ -203,8 +208,8 @@ func ofSCIM(r *http.Request) bool {
 }
 
 // failsSCIM answers an error of a request that is of SCIM.
-func failsSCIM(c *call, err error) bool {
-	of := ofSCIM(c.gin.Request)
+func failsSCIM(c *endpoint.Call, err error) bool {
+	of := ofSCIM(c.Gin.Request)
 	if of {
 		failSCIM(c, err)
 	}
@@ -212,9 +217,9 @@ func failsSCIM(c *call, err error) bool {
 }
 
 // failSCIM answers an error in the shape of SCIM.
-func failSCIM(c *call, err error) {
-	e := faultOf(err)
-	status := statusOf(e.Code)
+func failSCIM(c *endpoint.Call, err error) {
+	e := endpoint.FaultOf(err)
+	status := endpoint.StatusOf(e.Code)
 	kind, _ := errors.AsType[scim.Type](err)
 	switch {
 	case kind == scim.Uniqueness:
@@ -225,45 +230,45 @@ func failSCIM(c *call, err error) {
 	case e.Code == fault.RevisionConflict:
 		status = http.StatusPreconditionFailed
 	}
-	c.code = e.Code
+	c.Code = e.Code
 	if status >= http.StatusInternalServerError {
-		c.logFailure(e, err)
+		c.LogFailure(e, err)
 	}
 	if e.RetryAfter > 0 {
-		c.gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+		c.Gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	detail := e.Message
 	if status == http.StatusInternalServerError {
-		detail = internalText
+		detail = endpoint.InternalText
 	}
-	_ = c.writeSCIM(status, scim.ErrorOf(status, kind, detail))
+	_ = writeSCIM(c, status, scim.ErrorOf(status, kind, detail))
 }
 
 // writeResource answers with a resource and its version.
-func (c *call) writeResource(status int, version int, location string, r scim.Resource) error {
-	c.gin.Header("ETag", scim.ETag(version))
+func writeResource(c *endpoint.Call, status int, version int, location string, r scim.Resource) error {
+	c.Gin.Header("ETag", scim.ETag(version))
 	if status == http.StatusCreated {
-		c.gin.Header("Location", location)
+		c.Gin.Header("Location", location)
 	}
-	return c.writeSCIM(status, r)
+	return writeSCIM(c, status, r)
 }
 
 // isVersion reports whether a GET asks for another version than the one that there is.
-func (c *call) isVersion(version int) bool {
-	return c.gin.GetHeader("If-None-Match") == scim.ETag(version)
+func isVersion(c *endpoint.Call, version int) bool {
+	return c.Gin.GetHeader("If-None-Match") == scim.ETag(version)
 }
 
-func (c *call) ifMatch() scim.IfMatch { return scim.IfMatch(c.gin.GetHeader("If-Match")) }
+func ifMatch(c *endpoint.Call) scim.IfMatch { return scim.IfMatch(c.Gin.GetHeader("If-Match")) }
 
 // selected reads which attributes the answer has.
-func (c *call) selected(by func(attributes, excluded string) (scim.Selection, error)) (scim.Selection, error) {
-	attributes, _ := c.scimQuery("attributes")
-	excluded, _ := c.scimQuery("excludedAttributes")
+func selected(c *endpoint.Call, by func(attributes, excluded string) (scim.Selection, error)) (scim.Selection, error) {
+	attributes, _ := scimQuery(c, "attributes")
+	excluded, _ := scimQuery(c, "excludedAttributes")
 	return by(attributes, excluded)
 }
 
-func (c *call) scimPage() (scim.Page, error) {
-	start, _ := c.scimQuery("startIndex")
-	count, _ := c.scimQuery("count")
+func scimPage(c *endpoint.Call) (scim.Page, error) {
+	start, _ := scimQuery(c, "startIndex")
+	count, _ := scimQuery(c, "count")
 	return scim.ReadPage(start, count)
 }

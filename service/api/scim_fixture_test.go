@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 	"atlas/workspace/scim"
@@ -70,7 +70,7 @@ type scimAnswer struct {
 // scim sends a request of SCIM, with a token, "" for that of the workspace.
 func (o *tenant) scim(t testing.TB, method, path, body string, header ...string) (a scimAnswer) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(o.base, api.Version)+"/scim/v2"+path,
+	r, err := http.NewRequestWithContext(t.Context(), method, strings.TrimSuffix(o.base, endpoint.Version)+"/scim/v2"+path,
 		strings.NewReader(body))
 	fatal(t, err)
 	r.Header.Set("Authorization", "Bearer "+o.token)

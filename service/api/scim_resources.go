@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/scim"
 )
@@ -13,25 +14,25 @@ import (
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
 // scimID returns the id in the path. No resource has one that is no UUID.
-func scimID[T ~[16]byte](c *call, resource string) (T, error) {
-	id, err := workspace.ParseUUID(c.gin.Param("id"))
+func scimID[T ~[16]byte](c *endpoint.Call, resource string) (T, error) {
+	id, err := workspace.ParseUUID(c.Gin.Param("id"))
 	if err != nil || id == uuid.Nil {
 		return T{}, scim.Unknown(resource)
 	}
 	return T(id), nil
 }
 
-func (s *Server) scimListUsers(c *call, by provider) error {
-	filter, given := c.scimQuery("filter")
+func (s *Server) scimListUsers(c *endpoint.Call, by provider) error {
+	filter, given := scimQuery(c, "filter")
 	f, err := scim.UserFilter(filter, given)
 	if err != nil {
 		return err
 	}
-	page, err := c.scimPage()
+	page, err := scimPage(c)
 	if err != nil {
 		return err
 	}
-	chosen, err := c.selected(scim.SelectUser)
+	chosen, err := selected(c, scim.SelectUser)
 	if err != nil {
 		return err
 	}
@@ -39,21 +40,21 @@ func (s *Server) scimListUsers(c *call, by provider) error {
 	if err != nil {
 		return err
 	}
-	return c.writeSCIM(http.StatusOK, scim.ListOf(page, all, func(u scim.User) scim.Resource { return u.Resource(s.PublicURL, chosen) }))
+	return writeSCIM(c, http.StatusOK, scim.ListOf(page, all, func(u scim.User) scim.Resource { return u.Resource(s.PublicURL, chosen) }))
 }
 
 // writeUser answers with a user.
-func (s *Server) writeUser(c *call, status int, u scim.User) error {
-	chosen, err := c.selected(scim.SelectUser)
+func (s *Server) writeUser(c *endpoint.Call, status int, u scim.User) error {
+	chosen, err := selected(c, scim.SelectUser)
 	if err != nil {
 		return err
 	}
 	root := s.PublicURL
-	return c.writeResource(status, u.Version, u.Location(root), u.Resource(root, chosen))
+	return writeResource(c, status, u.Version, u.Location(root), u.Resource(root, chosen))
 }
 
-func (s *Server) scimCreateUser(c *call, by provider) error {
-	body, err := c.scimInput()
+func (s *Server) scimCreateUser(c *endpoint.Call, by provider) error {
+	body, err := scimInput(c)
 	if err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (s *Server) scimCreateUser(c *call, by provider) error {
 	return s.writeUser(c, http.StatusCreated, u)
 }
 
-func (s *Server) scimGetUser(c *call, by provider) error {
+func (s *Server) scimGetUser(c *endpoint.Call, by provider) error {
 	id, err := scimID[scim.UserID](c, "User")
 	if err != nil {
 		return err
@@ -76,71 +77,71 @@ func (s *Server) scimGetUser(c *call, by provider) error {
 	switch {
 	case err != nil:
 		return err
-	case c.isVersion(u.Version):
-		c.gin.Status(http.StatusNotModified)
+	case isVersion(c, u.Version):
+		c.Gin.Status(http.StatusNotModified)
 		return nil
 	}
 	return s.writeUser(c, http.StatusOK, u)
 }
 
-func (s *Server) scimReplaceUser(c *call, by provider) error {
-	body, err := c.scimInput()
+func (s *Server) scimReplaceUser(c *endpoint.Call, by provider) error {
+	body, err := scimInput(c)
 	if err != nil {
 		return err
 	}
 	return s.scimChangeUser(c, by, func(u scim.User) (scim.User, error) { return u.Replaced(body) })
 }
 
-func (s *Server) scimPatchUser(c *call, by provider) error {
-	patch, err := c.scimPatch()
+func (s *Server) scimPatchUser(c *endpoint.Call, by provider) error {
+	patch, err := scimPatch(c)
 	if err != nil {
 		return err
 	}
 	return s.scimChangeUser(c, by, func(u scim.User) (scim.User, error) { return u.Patched(patch) })
 }
 
-func (c *call) scimPatch() (scim.Patch, error) {
-	body, err := c.scimInput()
+func scimPatch(c *endpoint.Call) (scim.Patch, error) {
+	body, err := scimInput(c)
 	if err != nil {
 		return nil, err
 	}
 	return scim.ParsePatch(body)
 }
 
-func (s *Server) scimChangeUser(c *call, by provider, change func(scim.User) (scim.User, error)) error {
+func (s *Server) scimChangeUser(c *endpoint.Call, by provider, change func(scim.User) (scim.User, error)) error {
 	id, err := scimID[scim.UserID](c, "User")
 	if err != nil {
 		return err
 	}
-	u, err := s.SCIM.Provisioning.Change(c.Context(), by.Workspace, id, c.ifMatch(), change)
+	u, err := s.SCIM.Provisioning.Change(c.Context(), by.Workspace, id, ifMatch(c), change)
 	if err != nil {
 		return err
 	}
 	return s.writeUser(c, http.StatusOK, u)
 }
 
-func (s *Server) scimDeleteUser(c *call, by provider) error {
+func (s *Server) scimDeleteUser(c *endpoint.Call, by provider) error {
 	id, err := scimID[scim.UserID](c, "User")
 	if err == nil {
-		err = s.SCIM.Provisioning.Delete(c.Context(), by.Workspace, id, c.ifMatch())
+		err = s.SCIM.Provisioning.Delete(c.Context(), by.Workspace, id, ifMatch(c))
 	}
 	if err == nil {
-		c.gin.Status(http.StatusNoContent)
+		c.Gin.Status(http.StatusNoContent)
 	}
 	return err
 }
 
-func (s *Server) scimListGroups(c *call, by provider) error {
-	filter, given := c.scimQuery("filter")
+func (s *Server) scimListGroups(c *endpoint.Call, by provider) error {
+	filter, given := scimQuery(c, "filter")
 	f, err := scim.GroupFilter(filter, given)
 	if err != nil {
 		return err
 	}
-	page, err := c.scimPage()
+	page, err := scimPage(c)
 	if err != nil {
 		return err
 	}
-	chosen, err := c.selected(scim.SelectGroup)
+	chosen, err := selected(c, scim.SelectGroup)
 	if err != nil {
 		return err
 	}
@@ -153,21 +154,21 @@ func (s *Server) scimListGroups(c *call, by provider) error {
 			chosen)
 	})
 	l.TotalResults, l.StartIndex = total, page.Start
-	return c.writeSCIM(http.StatusOK, l)
+	return writeSCIM(c, http.StatusOK, l)
 }
 
 // writeGroup answers with a group.
-func (s *Server) writeGroup(c *call, status int, g scim.Group) error {
-	chosen, err := c.selected(scim.SelectGroup)
+func (s *Server) writeGroup(c *endpoint.Call, status int, g scim.Group) error {
+	chosen, err := selected(c, scim.SelectGroup)
 	if err != nil {
 		return err
 	}
 	root := s.PublicURL
-	return c.writeResource(status, g.Version, g.Location(root), g.Resource(root, chosen))
+	return writeResource(c, status, g.Version, g.Location(root), g.Resource(root, chosen))
 }
 
-func (s *Server) scimCreateGroup(c *call, by provider) error {
-	body, err := c.scimInput()
+func (s *Server) scimCreateGroup(c *endpoint.Call, by provider) error {
+	body, err := scimInput(c)
 	if err != nil {
 		return err
 	}
@@ -181,12 +182,12 @@ func (s *Server) scimCreateGroup(c *call, by provider) error {
 	return s.writeGroup(c, http.StatusCreated, g)
 }
 
-func (s *Server) scimGetGroup(c *call, by provider) error {
+func (s *Server) scimGetGroup(c *endpoint.Call, by provider) error {
 	id, err := scimID[scim.GroupID](c, "Group")
 	if err != nil {
 		return err
 	}
-	chosen, err := c.selected(scim.SelectGroup)
+	chosen, err := selected(c, scim.SelectGroup)
 	if err != nil {
 		return err
 	}
@@ -194,48 +195,48 @@ func (s *Server) scimGetGroup(c *call, by provider) error {
 	switch {
 	case err != nil:
 		return err
-	case c.isVersion(g.Version):
-		c.gin.Status(http.StatusNotModified)
+	case isVersion(c, g.Version):
+		c.Gin.Status(http.StatusNotModified)
 		return nil
 	}
 	return s.writeGroup(c, http.StatusOK, g)
 }
 
-func (s *Server) scimReplaceGroup(c *call, by provider) error {
-	body, err := c.scimInput()
+func (s *Server) scimReplaceGroup(c *endpoint.Call, by provider) error {
+	body, err := scimInput(c)
 	if err != nil {
 		return err
 	}
 	return s.scimChangeGroup(c, by, func(g scim.Group) (scim.Group, error) { return g.Replaced(body) })
 }
 
-func (s *Server) scimPatchGroup(c *call, by provider) error {
-	patch, err := c.scimPatch()
+func (s *Server) scimPatchGroup(c *endpoint.Call, by provider) error {
+	patch, err := scimPatch(c)
 	if err != nil {
 		return err
 	}
 	return s.scimChangeGroup(c, by, func(g scim.Group) (scim.Group, error) { return g.Patched(patch) })
 }
 
-func (s *Server) scimChangeGroup(c *call, by provider, change func(scim.Group) (scim.Group, error)) error {
+func (s *Server) scimChangeGroup(c *endpoint.Call, by provider, change func(scim.Group) (scim.Group, error)) error {
 	id, err := scimID[scim.GroupID](c, "Group")
 	if err != nil {
 		return err
 	}
-	g, err := s.SCIM.Provisioning.ChangeGroup(c.Context(), by.Workspace, id, c.ifMatch(), change)
+	g, err := s.SCIM.Provisioning.ChangeGroup(c.Context(), by.Workspace, id, ifMatch(c), change)
 	if err != nil {
 		return err
 	}
 	return s.writeGroup(c, http.StatusOK, g)
 }
 
-func (s *Server) scimDeleteGroup(c *call, by provider) error {
+func (s *Server) scimDeleteGroup(c *endpoint.Call, by provider) error {
 	id, err := scimID[scim.GroupID](c, "Group")
 	if err == nil {
-		err = s.SCIM.Provisioning.DeleteGroup(c.Context(), by.Workspace, id, c.ifMatch())
+		err = s.SCIM.Provisioning.DeleteGroup(c.Context(), by.Workspace, id, ifMatch(c))
 	}
 	if err == nil {
-		c.gin.Status(http.StatusNoContent)
+		c.Gin.Status(http.StatusNoContent)
 	}
 	return err
 }

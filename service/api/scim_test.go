@@ -115,17 +115,28 @@ func TestSCIMAsEntra(t *testing.T) {
 	user := "/Users/" + created.ID
 	for _, filter := range []string{`externalId eq "jyoung"`, `userName eq "test_user_00AA00AA"`,
 		`emails[type eq "work"].value eq "joy@entra.example"`} {
-		if a := o.want(t, 200, "GET", "/Users?filter="+url.QueryEscape(filter), ""); a.TotalResults != 1 || a.Resources[0].ID != created.ID {
+		if a := o.want(t, 200, "GET", "/Users?filter="+url.QueryEscape(filter), ""); a.TotalResults != 1 ||
+			a.Resources[0].ID != created.ID {
 			t.Errorf("%s: %s", filter, a.text)
 		}
 	}
 	o.want(t, 200, "PATCH", user, patchBody(`{"op":"Replace","path":"emails[type eq \"work\"].value","value":"joyce@entra.example"},
 		{"op":"Replace","path":"name.familyName","value":"Older"},{"op":"Add","path":"title","value":"CEO"},
 		{"op":"Add","path":"urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department","value":"Sales"}`))
-	o.want(t, 200, "PATCH", user, patchBody(`{"op":"Add","value":{"displayName":"Joyce","name.givenName":"Joyce","emails[type eq \"home\"].value":"j@home.example"}}`))
+	o.want(
+		t,
+		200,
+		"PATCH",
+		user,
+		patchBody(
+			`{"op":"Add","value":{"displayName":"Joyce","name.givenName":"Joyce","emails[type eq \"home\"].value":"j@home.example"}}`,
+		),
+	)
 	got := o.want(t, 200, "GET", user, "")
 	if got.Emails[0]["value"] != "joyce@entra.example" || !strings.Contains(got.text, `"name":{"familyName":"Older","givenName":"Joyce"}`) ||
-		got.DisplayName != "Joyce" || len(got.Emails) != 2 || strings.Contains(got.text, "CEO") || got.header.Get("ETag") != `W/"3"` {
+		got.DisplayName != "Joyce" || len(got.Emails) != 2 ||
+		strings.Contains(got.text, "CEO") ||
+		got.header.Get("ETag") != `W/"3"` {
 		t.Errorf("patched: %v %s", got.header, got.text)
 	}
 	id := o.join(t, "joyce@entra.example")

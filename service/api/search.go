@@ -9,6 +9,7 @@ import (
 
 	"atlas/search/highlight"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 )
 
 // searching is a search of a route, or of a batch.
@@ -23,66 +24,68 @@ type searching struct {
 }
 
 // search answers a search, or says what the page would cost.
-func (s *Server) search(c *call, f searching) (reply, error) {
-	page := func(ctx context.Context) (reply, int, error) {
+func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
+	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		r, rows, err := s.searchPage(c, ctx, f)
 		if err != nil {
-			return reply{}, 0, err
+			return endpoint.Reply{}, 0, err
 		}
-		m, _ := r.metadata.(pageMetadata)
-		return r, len(rows), c.keepRows(m.free(), rows)
+		m, _ := r.Metadata.(endpoint.PageMetadata)
+		return r, len(rows), c.KeepRows(m.Free(), rows)
 	}
-	return s.answerPage(c, f, 1, page, func(ctx context.Context, kept keptPage) (reply, error) { return s.pageAgain(c, ctx, f, kept) })
+	return s.answerPage(c, f, 1, page, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+		return s.pageAgain(c, ctx, f, kept)
+	})
 }
 
 // answerPage answers with a page whose rows have each records at most, and charges what page
 // says that it has, or says what the page would cost. again answers a repetition.
 func (s *Server) answerPage(
-	c *call, f searching, each int,
-	page func(context.Context) (reply, int, error), again func(context.Context, keptPage) (reply, error),
-) (reply, error) {
+	c *endpoint.Call, f searching, each int,
+	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.KeptPage) (endpoint.Reply, error),
+) (endpoint.Reply, error) {
 	if f.q.DryRun {
 		return s.dryRun(c, f, each)
 	}
-	run := func(ctx context.Context) (reply, int, error) {
-		return c.guarded(f.reads, func() (reply, int, error) { return page(ctx) })
+	run := func(ctx context.Context) (endpoint.Reply, int, error) {
+		return c.Guarded(f.reads, func() (endpoint.Reply, int, error) { return page(ctx) })
 	}
-	if w := c.principal.Workspace; !c.keeping() && s.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.key()) {
-		return c.chargeAfter(run)
+	if w := c.Principal.Workspace; !c.Keeping() && s.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.Key()) {
+		return c.ChargeAfter(run)
 	}
-	return c.metered(f.q.Limit*each, run, again)
+	return c.Metered(f.q.Limit*each, run, again)
 }
 
 // searchPage is the page of a search. rows are its rows with all of their members.
-func (s *Server) searchPage(c *call, ctx context.Context, f searching) (r reply, rows []jsontext.Value, err error) {
+func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) (r endpoint.Reply, rows []jsontext.Value, err error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
-		return reply{}, nil, err
+		return endpoint.Reply{}, nil, err
 	}
 	rows = slices.Clone(p.Rows)
 	if p, err = shown(f.q, p); err != nil {
-		return reply{}, nil, err
+		return endpoint.Reply{}, nil, err
 	}
-	m := c.metadataOf(f.q, p)
+	m := c.MetadataOf(f.q, p)
 	if m.Highlights, err = s.highlights(c, ctx, f.q, p.Rows); err != nil {
-		return reply{}, nil, err
+		return endpoint.Reply{}, nil, err
 	}
-	if strings.Contains(c.gin.GetHeader("Accept"), "csv") {
+	if strings.Contains(c.Gin.GetHeader("Accept"), "csv") {
 		m.Hints = append(m.Hints, "answers are always JSON; atlas export writes CSV")
 	}
-	return reply{f.data(p), m}, rows[:len(p.Rows)], nil
+	return endpoint.Reply{Data: f.data(p), Metadata: m}, rows[:len(p.Rows)], nil
 }
 
 // pageAgain is the page of a repetition.
-func (s *Server) pageAgain(c *call, ctx context.Context, f searching, kept keptPage) (reply, error) {
-	rows, metadata, err := kept.rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
+func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.KeptPage) (endpoint.Reply, error) {
+	rows, metadata, err := kept.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
 		p, err := f.find(ctx, q)
 		return p.Rows, err
 	})
 	if err == nil && f.q.Highlight {
 		metadata, err = s.withHighlights(c, ctx, f.q, rows, metadata)
 	}
-	return reply{f.data(query.Page{Rows: rows}), metadata}, err
+	return endpoint.Reply{Data: f.data(query.Page{Rows: rows}), Metadata: metadata}, err
 }
 
 // shown is a page with the members of the rows, and as many of the rows, as q asks for.
@@ -94,7 +97,7 @@ func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 }
 
 // highlights say what of rows matches the text of q, if q asks for it.
-func (s *Server) highlights(c *call, ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
+func (s *Server) highlights(c *endpoint.Call, ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
 	if !q.Highlight || q.Text == "" || len(rows) == 0 {
 		return nil, nil
 	}
@@ -103,10 +106,16 @@ func (s *Server) highlights(c *call, ctx context.Context, q query.Query, rows []
 
 // withHighlights adds the highlights of the rows of a repetition. They are not kept: they
 // have texts of the records.
-func (s *Server) withHighlights(c *call, ctx context.Context, q query.Query, rows []jsontext.Value, metadata jsontext.Value) (jsontext.Value, error) {
+func (s *Server) withHighlights(
+	c *endpoint.Call,
+	ctx context.Context,
+	q query.Query,
+	rows []jsontext.Value,
+	metadata jsontext.Value,
+) (jsontext.Value, error) {
 	all, err := s.highlights(c, ctx, q, rows)
 	if err != nil || all == nil {
 		return metadata, err
 	}
-	return withMember(metadata, "highlights", all)
+	return endpoint.WithMember(metadata, "highlights", all)
 }

@@ -13,6 +13,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -52,34 +53,41 @@ var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 ))
 
 // searchBatchRoute is a batch of the searches whose bodies are alternatives.
-func (s *Server) searchBatchRoute(path, operation string, scope workspace.Scope, summary string, examples []example, alternatives []*schema.Schema,
-	read func(*call) func(issues input.Issues, item input.Value) (searching, error)) Route {
+func (s *Server) searchBatchRoute(
+	path, operation string,
+	scope workspace.Scope,
+	summary string,
+	examples []endpoint.Example,
+	alternatives []*schema.Schema,
+	read func(*endpoint.Call) func(issues input.Issues, item input.Value) (searching, error),
+) endpoint.Route {
 	item := schema.Named(schema.Identifier(operation)+"Item", schema.AnyOfObjects(alternatives...))
 	items := schema.Array(item, 1, maxBatchSearches).Described("Each is the body of a single search, with a `limit` of " +
 		strconv.Itoa(batchLimit) +
 		" by default. All limits together are at most 1,000. The service takes items of another shape too: they fail alone, as `invalid_input`.")
-	return Route{Method: "POST", Path: path, Operation: operation,
-		Scope: scope, Throttling: Metered, WorkspaceRequired: scope == workspace.DataRead, Budget: Budget{placesSearchBatch, rowsSearch, 300},
-		endpoint: endpoint{
-			body: schema.Object(schema.Required(searchesMember, items)), item: item, items: searchesMember,
-			handle: func(c *call) (reply, error) {
+	return endpoint.Route{Method: "POST", Path: path, Operation: operation,
+		Scope: scope, Throttling: endpoint.Metered, WorkspaceRequired: scope == workspace.DataRead,
+		Budget: endpoint.Budget{Places: endpoint.PlacesSearchBatch, Rows: rowsSearch, Heap: 300},
+		Endpoint: endpoint.Endpoint{
+			Body: schema.Object(schema.Required(searchesMember, items)), Item: item, Items: searchesMember,
+			Handle: func(c *endpoint.Call) (endpoint.Reply, error) {
 				return s.searchBatch(c, read(c))
 			},
 		},
-		doc: operationDoc{
-			tag: tagData, summary: summary, examples: examples,
-			text: "1 to " + strconv.Itoa(
+		Doc: endpoint.Doc{
+			Tag: tagData, Summary: summary, Examples: examples,
+			Text: "1 to " + strconv.Itoa(
 				maxBatchSearches,
 			) + " searches in one call, each as its own operation answers it, and charged to that. " +
 				"Credits are granted in order: searches after the one that reaches the ceiling or the key's budget are `rate_limited` or `key_budget_used`, and are not run. " +
 				"Takes one turn of the key's rate, and owes one for each further search.",
-			data: resultsData(searchResultsSchema), metadata: searchBatchMetadata,
+			Data: endpoint.ResultsData(searchResultsSchema), Metadata: searchBatchMetadata,
 		}}
 }
 
 // searchItemMetadata is the metadata of a page, or of a dry run.
 var searchItemMetadata = func() *schema.Schema {
-	properties := slices.Clone(pageMetadataProperties)
+	properties := slices.Clone(endpoint.PageMetadataProperties)
 	for i, p := range properties {
 		properties[i].Required = p.Name == "credits"
 	}
@@ -87,8 +95,10 @@ var searchItemMetadata = func() *schema.Schema {
 }()
 
 var searchResultsSchema = func() *schema.Schema {
-	codes := itemCodes(batchCodes(fault.BadRequest, fault.RateLimited, fault.KeyBudgetUsed, fault.TooManyRequests, fault.ViewNotFound))
-	failure := itemErrorSchema.Narrowed((&schema.Schema{Enum: schema.OneOf(codes...).Enum}).At("code"))
+	codes := endpoint.ItemCodes(
+		endpoint.BatchCodes(fault.BadRequest, fault.RateLimited, fault.KeyBudgetUsed, fault.TooManyRequests, fault.ViewNotFound),
+	)
+	failure := endpoint.ItemErrorSchema.Narrowed((&schema.Schema{Enum: schema.OneOf(codes...).Enum}).At("code"))
 	return schema.Array(schema.Object(
 		schema.Required("index", schema.Integer(0, maxBatchSearches-1)),
 		schema.Required("status", schema.OneOf(append([]fault.Code{"ok"}, codes...)...)),
@@ -97,7 +107,7 @@ var searchResultsSchema = func() *schema.Schema {
 			(&schema.Schema{}).Described("Of a search that succeeded: what the single search answers.").Example([]any{}),
 		),
 		schema.Optional("metadata", searchItemMetadata.Described("Of a search that succeeded.")),
-		schema.Optional("error", failure.Described("Of a search that failed:\n\n"+itemMeanings(codes))),
+		schema.Optional("error", failure.Described("Of a search that failed:\n\n"+endpoint.ItemMeanings(codes))),
 	).When(
 		schema.Is("status", "ok"), schema.Requires("data", "metadata").And(schema.Never().At("error")),
 		schema.Requires("error").And(schema.Never().At("data")),
@@ -105,7 +115,7 @@ var searchResultsSchema = func() *schema.Schema {
 }()
 
 // dataBatchRoute is the batch of searches of the Data API.
-func (s *Server) dataBatchRoute() Route {
+func (s *Server) dataBatchRoute() endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Datasets {
 		bodies = append(bodies, query.SearchRule(d, catalog.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
@@ -115,11 +125,11 @@ func (s *Server) dataBatchRoute() Route {
 		"search_data_batch",
 		workspace.DataRead,
 		"Several searches of any dataset",
-		[]example{
+		[]endpoint.Example{
 			{
-				"two",
-				"Firms and projects of a city",
-				[]byte(
+				Name:    "two",
+				Summary: "Firms and projects of a city",
+				Body: []byte(
 					`{"searches":[{"dataset":"accounts","query":"builders","filters":{"city":{"value":"calgary"}}},{"dataset":"projects","filters":{"city":{"value":"calgary"}},"limit":5}]}`,
 				),
 			},
@@ -130,7 +140,7 @@ func (s *Server) dataBatchRoute() Route {
 }
 
 // workspaceBatchRoute is the batch of searches of books and Views.
-func (s *Server) workspaceBatchRoute() Route {
+func (s *Server) workspaceBatchRoute() endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Held { // what a book takes, a View takes too
 		body := query.SearchRule(d, catalog.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
@@ -141,9 +151,9 @@ func (s *Server) workspaceBatchRoute() Route {
 	return s.searchBatchRoute(
 		"/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead,
 		"Several searches of the book and of Views",
-		[]example{{
-			"two", "The book, and a View",
-			[]byte(
+		[]endpoint.Example{{
+			Name: "two", Summary: "The book, and a View",
+			Body: []byte(
 				`{"searches":[{"dataset":"accounts","filters":{"tags":{"value":"priority"}}},{"view_id":"` + schema.SampleID + `","limit":5}]}`,
 			),
 		}},
@@ -151,7 +161,7 @@ func (s *Server) workspaceBatchRoute() Route {
 	)
 }
 
-func (s *Server) readDataItem(c *call) func(input.Issues, input.Value) (searching, error) {
+func (s *Server) readDataItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
 	datasets := rule.Enum(catalog.Datasets...)
 	return func(issues input.Issues, item input.Value) (searching, error) {
 		d, body, known := datasetOf(&issues, item, datasets)
@@ -163,7 +173,7 @@ func (s *Server) readDataItem(c *call) func(input.Issues, input.Value) (searchin
 	}
 }
 
-func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (searching, error) {
+func (s *Server) readWorkspaceItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
 	datasets := rule.Enum(catalog.Held...)
 	found := map[views.ID]views.View{}
 	return func(issues input.Issues, item input.Value) (searching, error) {
@@ -187,7 +197,7 @@ func (s *Server) readWorkspaceItem(c *call) func(input.Issues, input.Value) (sea
 		if err := issues.Err(); err != nil {
 			return searching{}, err
 		}
-		body := withoutNulls(without(item, "view_id"), viewBodies)
+		body := endpoint.WithoutNulls(without(item, "view_id"), viewBodies)
 		search, v, err := s.viewSearch(c, views.ID(id), found, func(d catalog.Dataset) (query.Query, error) {
 			var none input.Issues
 			return readItem(&none, body, query.SearchRule(d, catalog.View))
@@ -231,7 +241,7 @@ func without(v input.Value, name string) input.Value {
 
 // readItem reads the body of a search in a batch.
 func readItem(issues *input.Issues, body input.Value, by rule.Rule[query.Query]) (query.Query, error) {
-	body = withoutNulls(body, by.Schema)
+	body = endpoint.WithoutNulls(body, by.Schema)
 	q := by.Read(issues, body)
 	if body.Get("limit").Kind == input.Absent {
 		q.Limit = batchLimit

@@ -13,28 +13,29 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/workspace/book"
 )
 
 // batchAnswer is the answer of a batch, what it costs, and what is kept of it in c.kept.
 // While no search has succeeded, an outage fails the call, as in every batch.
-func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charge, err error) {
+func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charges []credits.Charge, err error) {
 	done := slices.ContainsFunc(b, func(item *batchedSearch) bool { return item.err == nil })
-	m := batchMetadata{}
+	m := endpoint.BatchMetadata{}
 	results := make(searchResults, len(b))
 	for i, item := range b {
-		if isServerFault(item.err) {
+		if endpoint.IsServerFault(item.err) {
 			if !done {
-				return reply{}, nil, item.err
+				return endpoint.Reply{}, nil, item.err
 			}
-			if !c.unfinished {
-				c.unfinished = true
-				c.logFailure(faultOf(item.err), item.err)
+			if !c.Unfinished {
+				c.Unfinished = true
+				c.LogFailure(endpoint.FaultOf(item.err), item.err)
 			}
 		}
 		if item.err != nil {
 			m.Failed++
-			failure := c.itemErrorOf(notSearched(item.err))
+			failure := c.ItemErrorOf(notSearched(item.err))
 			results[i].failure = &failure
 			continue
 		}
@@ -49,30 +50,30 @@ func (c *call) batchAnswer(b []*batchedSearch) (r reply, charges []credits.Charg
 			charges[at].Credits += n
 		}
 	}
-	if c.keeping() && !c.unfinished &&
+	if c.Keeping() && !c.Unfinished &&
 		!slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
-		c.kept, err = keptBatch(b, results)
+		c.Kept, err = keptBatch(b, results)
 	}
-	return reply{results, m}, charges, err
+	return endpoint.Reply{Data: results, Metadata: m}, charges, err
 }
 
 // notSearched is an outage in the words of a search.
 func notSearched(err error) error {
 	e, ours := errors.AsType[*fault.Error](err)
-	if !ours || e.Code != fault.Unavailable || e.Message == tooManyBytes {
+	if !ours || e.Code != fault.Unavailable || e.Message == endpoint.TooManyBytes {
 		return err
 	}
-	return fault.New(fault.Unavailable, notSearchedText)
+	return fault.New(fault.Unavailable, endpoint.NotSearchedText)
 }
 
 // searchResults are the results of a batch, rendered as the single searches are.
 type searchResults []struct {
-	reply   reply
-	failure *itemError
+	reply   endpoint.Reply
+	failure *endpoint.ItemError
 }
 
-// append appends the data of the batch.
-func (all searchResults) append(b []byte) (_ []byte, err error) {
+// Append appends the data of the batch.
+func (all searchResults) Append(b []byte) (_ []byte, err error) {
 	b = append(b, `{"results":[`...)
 	for i, r := range all {
 		if i > 0 {
@@ -91,7 +92,7 @@ func (all searchResults) append(b []byte) (_ []byte, err error) {
 		}
 		b = append(b, `,"status":"ok",`...)
 		at := len(b)
-		if b, err = r.reply.append(b); err != nil {
+		if b, err = r.reply.Append(b); err != nil {
 			return nil, err
 		}
 		b = slices.Delete(b, at, at+1) // {"data":…,"metadata":…} without its brace
@@ -111,7 +112,7 @@ type keptSearch struct {
 // maxKeptBatch bounds what is kept of a batch, in bytes. A repetition of a longer one runs.
 const maxKeptBatch = 128 << 10
 
-// keptBatch keeps the metadata and ids of each search, as keptPage; nil if that is too long.
+// keptBatch keeps the metadata and ids of each search, as KeptPage; nil if that is too long.
 func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 	all := make([]keptSearch, len(b))
 	var ids []uuid.UUID
@@ -122,18 +123,18 @@ func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 				all[i].Message = failure.Message
 			}
 		}
-		if m, is := item.reply.metadata.(pageMetadata); is && item.err == nil {
+		if m, is := item.reply.Metadata.(endpoint.PageMetadata); is && item.err == nil {
 			own, err := book.RecordIDs(item.rows)
 			if err != nil {
 				return nil, err
 			}
 			ids = append(ids, own...)
-			if all[i].Metadata, err = json.Marshal(m.free()); err != nil {
+			if all[i].Metadata, err = json.Marshal(m.Free()); err != nil {
 				return nil, err
 			}
 		}
 	}
-	kept, err := keptFormOf(all, "", ids)
+	kept, err := endpoint.KeptFormOf(all, "", ids)
 	if len(kept) > maxKeptBatch {
 		return nil, err
 	}
@@ -141,13 +142,13 @@ func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 }
 
 // failureAgain is the failure of a search in a repetition, nil if it has none.
-func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
-	var failure itemError
+func failureAgain(c *endpoint.Call, item *batchedSearch, kept keptSearch) *endpoint.ItemError {
+	var failure endpoint.ItemError
 	switch {
 	case item.err != nil: // it is read anew, and its View may be gone
-		failure = c.itemErrorOf(item.err)
+		failure = c.ItemErrorOf(item.err)
 	case kept.Code != "":
-		failure = c.itemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
+		failure = c.ItemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
 	default:
 		return nil
 	}
@@ -155,22 +156,22 @@ func (c *call) failureAgain(item *batchedSearch, kept keptSearch) *itemError {
 }
 
 // replayBatch answers a repetition: each search with its present rows, and a token for each.
-func (s *Server) replayBatch(c *call, b []*batchedSearch, kept []byte) (reply, error) {
-	return c.replay(kept, func(ctx context.Context, page keptPage) (reply, error) {
-		c.oweTokens(len(b) - 1)
+func (s *Server) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
+	return c.Replay(kept, func(ctx context.Context, page endpoint.KeptPage) (endpoint.Reply, error) {
+		c.OweTokens(len(b) - 1)
 		var all []keptSearch
 		if err := json.Unmarshal(page.Metadata, &all); err != nil {
-			return reply{}, err
+			return endpoint.Reply{}, err
 		}
 		if len(all) != len(b) {
-			return reply{}, fault.New(fault.Internal, "a kept batch has another number of searches")
+			return endpoint.Reply{}, fault.New(fault.Internal, "a kept batch has another number of searches")
 		}
 		ctx, cancel := context.WithTimeout(ctx, batchWithin)
 		defer cancel()
 		results := make(searchResults, len(b))
-		pages := make([]keptPage, len(b))
+		pages := make([]endpoint.KeptPage, len(b))
 		for i, one := range all {
-			results[i].failure = c.failureAgain(b[i], one)
+			results[i].failure = failureAgain(c, b[i], one)
 			pages[i].Metadata = one.Metadata
 			n := min(one.Rows, len(page.IDs))
 			pages[i].IDs, page.IDs = page.IDs[:n], page.IDs[n:]
@@ -185,10 +186,10 @@ func (s *Server) replayBatch(c *call, b []*batchedSearch, kept []byte) (reply, e
 				results[i].reply, errs[i] = s.pageAgain(c, ctx, b[i].searching, pages[i])
 			}
 		})
-		m := batchMetadata{}
+		m := endpoint.BatchMetadata{}
 		for i := range results {
 			if errs[i] != nil {
-				return reply{}, errs[i]
+				return endpoint.Reply{}, errs[i]
 			}
 			if results[i].failure != nil {
 				m.Failed++
@@ -196,6 +197,6 @@ func (s *Server) replayBatch(c *call, b []*batchedSearch, kept []byte) (reply, e
 				m.Succeeded++
 			}
 		}
-		return reply{results, m}, nil
+		return endpoint.Reply{Data: results, Metadata: m}, nil
 	})
 }

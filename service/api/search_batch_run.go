@@ -13,6 +13,7 @@ import (
 	"atlas/internal/input"
 	"atlas/search/query"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 )
 
 // batchedSearch is a search of a batch, and what comes of it.
@@ -21,7 +22,7 @@ type batchedSearch struct {
 	err error
 	// refused is set if the body alone is why it is not run.
 	refused bool
-	reply   reply
+	reply   endpoint.Reply
 	rows    []jsontext.Value // whole
 	bytes   int
 	// found gives back the tokens of a search that reads e-mail addresses.
@@ -29,49 +30,52 @@ type batchedSearch struct {
 }
 
 // searchBatch answers a batch whose items read reads.
-func (s *Server) searchBatch(c *call, read func(issues input.Issues, item input.Value) (searching, error)) (reply, error) {
-	sent, err := c.batchItems(searchesMember, maxBatchSearches, nil)
-	if err != nil || len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, err)
+func (s *Server) searchBatch(
+	c *endpoint.Call,
+	read func(issues input.Issues, item input.Value) (searching, error),
+) (endpoint.Reply, error) {
+	sent, err := c.BatchItems(searchesMember, maxBatchSearches, nil)
+	if err != nil || len(c.PathIssues) > 0 {
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
 	}
 	b := make([]*batchedSearch, len(sent))
 	rows := 0
 	for i, item := range sent {
-		value, _ := query.ResolveDates(item.value, c.began)
+		value, _ := query.ResolveDates(item.Value, c.Began)
 		b[i] = &batchedSearch{}
-		if b[i].searching, b[i].err = read(item.issues, value); b[i].err == nil {
+		if b[i].searching, b[i].err = read(item.Issues, value); b[i].err == nil {
 			rows += b[i].q.Limit
-		} else if b[i].refused = true; isServerFault(b[i].err) {
-			return reply{}, b[i].err
+		} else if b[i].refused = true; endpoint.IsServerFault(b[i].err) {
+			return endpoint.Reply{}, b[i].err
 		}
 	}
 	if rows > maxBatchRows {
-		return reply{}, fault.Validation(fault.Issue{
+		return endpoint.Reply{}, fault.Validation(fault.Issue{
 			Code: fault.Custom, Path: []string{searchesMember},
 			Message: "the limits of all searches together must be at most 1000, and are " + strconv.Itoa(rows),
 		})
 	}
 	release, err := s.acquireBatch(c)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	defer release()
-	c.oweTurns(len(b) - 1)
+	c.OweTurns(len(b) - 1)
 	return s.meteredBatch(c, b)
 }
 
 // acquireBatch waits for the place of a batch.
-func (s *Server) acquireBatch(c *call) (release func(), err error) {
+func (s *Server) acquireBatch(c *endpoint.Call) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(c.Context(), batchWaits)
 	defer cancel()
-	if release, err = s.batches.Acquire(ctx, c.workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
-		return nil, c.busy()
+	if release, err = s.batches.Acquire(ctx, c.Workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
+		return nil, c.Busy()
 	}
 	return release, nil
 }
 
 // meteredBatch is metered for the searches of a batch.
-func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
+func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Reply, error) {
 	var amounts []int64
 	var asked []*batchedSearch
 	for _, item := range b {
@@ -80,19 +84,19 @@ func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
 		}
 	}
 	if len(asked) == 0 {
-		if err := c.showUnmetered(); err != nil {
-			return reply{}, err
+		if err := c.ShowUnmetered(); err != nil {
+			return endpoint.Reply{}, err
 		}
 		s.runBatch(c, b)
-		r, _, err := c.batchAnswer(b)
+		r, _, err := batchAnswer(c, b)
 		return r, err
 	}
-	w := c.principal.Workspace
+	w := c.Principal.Workspace
 	reservation, granted, kept, window, err := s.Ledger.ReserveItems(
-		c.Context(), w.ID.String(), w.CreditCeiling, c.route.Operation, amounts, c.key(), credits.Once(c.once),
+		c.Context(), w.ID.String(), w.CreditCeiling, c.Route.Operation, amounts, c.Key(), credits.Once(c.Once),
 	)
-	if err := c.reservation(window, err); err != nil {
-		return reply{}, err
+	if err := c.Reservation(window, err); err != nil {
+		return endpoint.Reply{}, err
 	}
 	if kept != nil {
 		return s.replayBatch(c, b, kept)
@@ -104,29 +108,29 @@ func (s *Server) meteredBatch(c *call, b []*batchedSearch) (reply, error) {
 			reserved += amounts[i]
 			s.Meter.CreditsReserved(item.operation, amounts[i])
 		} else {
-			item.err = c.notGranted(window, reserved)
+			item.err = notGranted(c, window, reserved)
 		}
 	}
-	stop := c.renewing(reservation)
+	stop := renewing(c, reservation)
 	s.runBatch(c, b)
 	stop()
-	if c.left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return isServerFault(item.err) }) {
+	if c.Left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return endpoint.IsServerFault(item.err) }) {
 		// What is charged is kept, and this would not be: the repetition runs, and is charged.
-		return reply{}, fault.BackendUnavailable(context.Cause(c.Context()), "the request")
+		return endpoint.Reply{}, fault.BackendUnavailable(context.Cause(c.Context()), "the request")
 	}
-	r, charges, err := c.batchAnswer(b)
+	r, charges, err := batchAnswer(c, b)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	if window, err = reservation.SettleItems(c.Context(), charges, c.kept); err != nil {
-		return reply{}, err
+	if window, err = reservation.SettleItems(c.Context(), charges, c.Kept); err != nil {
+		return endpoint.Reply{}, err
 	}
-	c.showCharged(window, charges)
+	c.ShowCharged(window, charges)
 	return r, nil
 }
 
 // notGranted is why a search after others that reserved credits is not run.
-func (c *call) notGranted(w credits.Window, reserved int64) error {
+func notGranted(c *endpoint.Call, w credits.Window, reserved int64) error {
 	switch {
 	case w.Used+reserved >= w.Ceiling:
 		return fault.New(fault.RateLimited, grantedText)
@@ -137,8 +141,8 @@ func (c *call) notGranted(w credits.Window, reserved int64) error {
 }
 
 // renewing renews the lease of the request's key until stop is called.
-func (c *call) renewing(r *credits.Reservation) (stop func()) {
-	if !c.keeping() {
+func renewing(c *endpoint.Call, r *credits.Reservation) (stop func()) {
+	if !c.Keeping() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(c.Context())
@@ -158,11 +162,11 @@ func (c *call) renewing(r *credits.Reservation) (stop func()) {
 }
 
 // runBatch runs the searches that have no error yet.
-func (s *Server) runBatch(c *call, b []*batchedSearch) {
+func (s *Server) runBatch(c *endpoint.Call, b []*batchedSearch) {
 	var tasks []*batchedSearch
 	for _, item := range b {
 		if item.err == nil {
-			item.err = c.tokenOf(item)
+			item.err = tokenOf(c, item)
 		}
 		if item.err == nil {
 			tasks = append(tasks, item)
@@ -174,7 +178,7 @@ func (s *Server) runBatch(c *call, b []*batchedSearch) {
 	s.Search.Together(ctx, len(tasks), func(ctx context.Context, i int) {
 		item := tasks[i]
 		if bytes.Load() > maxBatchBytes {
-			item.err = fault.New(fault.Unavailable, tooManyBytes)
+			item.err = fault.New(fault.Unavailable, endpoint.TooManyBytes)
 			return
 		}
 		if item.q.DryRun {
@@ -190,7 +194,7 @@ func (s *Server) runBatch(c *call, b []*batchedSearch) {
 	sum := 0
 	for _, item := range tasks {
 		if sum += item.bytes; sum > maxBatchBytes && sum > item.bytes && item.bytes > 0 {
-			item.err = fault.New(fault.Unavailable, tooManyBytes)
+			item.err = fault.New(fault.Unavailable, endpoint.TooManyBytes)
 		}
 		if item.found != nil && item.err == nil && len(item.rows) > 0 {
 			item.found()
@@ -199,12 +203,12 @@ func (s *Server) runBatch(c *call, b []*batchedSearch) {
 }
 
 // tokenOf takes the tokens that the single search would take.
-func (c *call) tokenOf(item *batchedSearch) (err error) {
+func tokenOf(c *endpoint.Call, item *batchedSearch) (err error) {
 	switch {
 	case item.q.DryRun:
-		return c.takeToken()
+		return c.TakeToken()
 	case item.reads:
-		item.found, err = c.readAddresses()
+		item.found, err = c.ReadAddresses()
 	}
 	return err
 }

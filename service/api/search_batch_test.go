@@ -130,7 +130,15 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 				if r.Status != "ok" {
 					if single.status == http.StatusOK ||
 						single.code() != r.Error.Code && (single.code() != "validation" || r.Error.Code != "invalid_input") {
-						t.Errorf("%s %s: %s %s, alone %d %s", some[i].path, some[i].body, r.Status, r.Error.Message, single.status, single.text)
+						t.Errorf(
+							"%s %s: %s %s, alone %d %s",
+							some[i].path,
+							some[i].body,
+							r.Status,
+							r.Error.Message,
+							single.status,
+							single.text,
+						)
 					}
 					continue
 				}
@@ -182,7 +190,12 @@ func TestSearchBatchEnvelope(t *testing.T) {
 			t.Errorf("%.100s: %d %s", body, a.status, a.text)
 		}
 	}
-	results, _ := w.searchBatch(t, key, "/data/search/batch", `{"searches":[{"dataset":"accounts"},7,{},{"dataset":"firms"},{"dataset":"signals","limit":0}]}`)
+	results, _ := w.searchBatch(
+		t,
+		key,
+		"/data/search/batch",
+		`{"searches":[{"dataset":"accounts"},7,{},{"dataset":"firms"},{"dataset":"signals","limit":0}]}`,
+	)
 	for i, path := range map[int]string{1: "", 2: "dataset", 3: "dataset", 4: "limit"} {
 		if r := results[i]; r.Status != "invalid_input" || strings.Join(r.Error.Issues[0].Path, " ") != path {
 			t.Errorf("%d: %+v", i, r)
@@ -266,7 +279,8 @@ func TestSearchBatchOnceWithoutItsView(t *testing.T) {
 	w, key := gets(t, 100)
 	w.holds(t)
 	var made struct{ View struct{ ID string } }
-	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, key, "POST", "/workspace/views/upsert", `{"dataset":"account","view_type":"dynamic","name":"V","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	body := `{"searches":[{"dataset":"accounts","view_id":null,"limit":1},{"dataset":null,"view_id":"` + made.View.ID +
 		`","limit":1},{"dataset":"accounts","` + strings.Repeat("x", 300<<10) + `":1}]}`
 	statuses := func(a answer) (all []string) {

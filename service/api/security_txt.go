@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"atlas/service/endpoint"
 )
 
 // securityPath tells who found a vulnerability where to report it (RFC 9116).
@@ -20,7 +22,7 @@ const securityPath = "/.well-known/security.txt"
 const securityValid = 180 * 24 * time.Hour
 
 // reportingPath is the page that says how to report a vulnerability, made of SECURITY.md.
-const reportingPath = DocsPath + "/reporting"
+const reportingPath = endpoint.DocsPath + "/reporting"
 
 // CheckContact returns an error for an address that security.txt cannot have.
 func CheckContact(address string) error {
@@ -33,14 +35,20 @@ func CheckContact(address string) error {
 }
 
 // securityRows are security.txt.
-func (s *Server) securityRows() (rows []stranger) {
+func (s *Server) securityRows() (rows []endpoint.Stranger) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(
 			rows,
-			stranger{method: method, path: securityPath, operation: "security_txt", class: classDocuments, handle: func(ctx *gin.Context) {
-				ctx.Header("Cache-Control", "public, max-age=3600")
-				ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
-			}},
+			endpoint.Stranger{
+				Method:    method,
+				Path:      securityPath,
+				Operation: "security_txt",
+				Class:     endpoint.ClassDocuments,
+				Handle: func(ctx *gin.Context) {
+					ctx.Header("Cache-Control", "public, max-age=3600")
+					ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
+				},
+			},
 		)
 	}
 	return rows

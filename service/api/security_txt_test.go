@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // alone answers a request without backends.
@@ -30,10 +31,12 @@ func answered(h http.Handler, method, path string) *httptest.ResponseRecorder {
 func TestSecurityTxt(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*api.Server{
-		"Contact: mailto:security@example.com\n":            {Core: api.Core{PublicURL: "https://atlas.example"}, SecurityContact: "mailto:security@example.com"},
-		"Contact: https://atlas.example/docs/reporting\n":   {Core: api.Core{PublicURL: "https://atlas.example"}},
+		"Contact: mailto:security@example.com\n":            {
+			Core: endpoint.Core{PublicURL: "https://atlas.example"}, SecurityContact: "mailto:security@example.com",
+		},
+		"Contact: https://atlas.example/docs/reporting\n":   {Core: endpoint.Core{PublicURL: "https://atlas.example"}},
 		"Contact: http://example.com/docs/reporting\n":      {},
-		"Canonical: https://atlas.example/.well-known/secu": {Core: api.Core{PublicURL: "https://atlas.example/"}},
+		"Canonical: https://atlas.example/.well-known/secu": {Core: endpoint.Core{PublicURL: "https://atlas.example/"}},
 	} {
 		w := alone(s, "GET", "/.well-known/security.txt")
 		text := w.Body.String()
@@ -63,9 +66,9 @@ func TestSecurityTxt(t *testing.T) {
 // they are not, because they would not come back.
 func TestTransportAndIsolationOfPages(t *testing.T) {
 	t.Parallel()
-	secure, others := withoutBackends(&api.Server{Core: api.Core{PublicURL: "https://atlas.example"}}), map[string]http.Handler{}
+	secure, others := withoutBackends(&api.Server{Core: endpoint.Core{PublicURL: "https://atlas.example"}}), map[string]http.Handler{}
 	for _, public := range []string{"", "http://127.0.0.1:8080"} {
-		others[public] = withoutBackends(&api.Server{Core: api.Core{PublicURL: public}})
+		others[public] = withoutBackends(&api.Server{Core: endpoint.Core{PublicURL: public}})
 	}
 	for _, path := range []string{
 		"/docs", "/docs/security", "/docs/reference", "/docs/nothing", "/docs/search?q=key", "/api/v1/openapi.json",

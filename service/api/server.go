@@ -13,6 +13,7 @@ import (
 	"atlas/search/catalog"
 	"atlas/search/highlight"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/service/ratelimit"
 	"atlas/workspace"
 	"atlas/workspace/boards"
@@ -61,7 +62,7 @@ type Workspaces interface {
 
 // Server is the HTTP API. Its fields are set before Handler is called.
 type Server struct {
-	Core
+	endpoint.Core
 	Search     Searcher
 	Facets     Faceter
 	Changes    Changes
@@ -110,7 +111,7 @@ type Server struct {
 	PlainCookies bool
 	// scimPace has the buckets of tokens of SCIM, scimPlaces their requests under way.
 	scimPace   *ratelimit.Buckets[scim.TokenID]
-	scimPlaces limiter
+	scimPlaces endpoint.Limiter
 	fields     readyFields
 	// batches are the batches of searches that run.
 	batches shares.Shares
@@ -120,35 +121,57 @@ type Server struct {
 func (s *Server) Handler() http.Handler { return s.Core.Handler(s.table()) }
 
 // table is what the server answers.
-func (s *Server) table() Table {
+func (s *Server) table() endpoint.Table {
 	s.Prepare()
-	s.scimPace = ratelimit.NewBuckets[scim.TokenID](maxAddresses)
+	s.scimPace = ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses)
 	s.Authenticate, s.Fails = s.authenticate, failsSCIM
 	s.Cookies = s.Sessions != nil
-	s.NotPages = []string{"/api", DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", scim.Base}
+	s.NotPages = []string{"/api", endpoint.DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", scim.Base}
 	document := encoded(s.Document())
-	return Table{s.Routes(), s.strangerRows(document), s.agentRows(document)}
+	return endpoint.Table{Routes: s.Routes(), Strangers: s.strangerRows(document), Mounts: s.agentRows(document)}
 }
 
 // Routes is the route table.
-func (s *Server) Routes() []Route {
+func (s *Server) Routes() []endpoint.Route {
 	return slices.Concat(
-		s.workspaceRoutes(), s.auditRoutes(), s.auditLogRoutes(), s.fieldRoutes(), s.dataRoutes(), s.facetRoutes(), s.pivotRoutes(),
+		s.workspaceRoutes(),
+		s.auditRoutes(),
+		s.auditLogRoutes(),
+		s.fieldRoutes(),
+		s.dataRoutes(),
+		s.facetRoutes(),
+		s.pivotRoutes(),
 		s.suggestRoutes(),
-		s.readRoutes(), s.releaseRoutes(), s.changesRoutes(), s.matchRoutes(), s.bookRoutes(), s.joinRoutes(),
-		s.viewRoutes(), s.viewRecordRoutes(), s.boardRoutes(), s.favoriteRoutes(), s.alertRoutes(),
-		s.memberRoutes(), s.invitationRoutes(), s.subscriptionRoutes(), s.queueRoutes(), s.webhookRoutes(), s.apiKeyRoutes(), s.keyPolicyRoutes(),
+		s.readRoutes(),
+		s.releaseRoutes(),
+		s.changesRoutes(),
+		s.matchRoutes(),
+		s.bookRoutes(),
+		s.joinRoutes(),
+		s.viewRoutes(),
+		s.viewRecordRoutes(),
+		s.boardRoutes(),
+		s.favoriteRoutes(),
+		s.alertRoutes(),
+		s.memberRoutes(),
+		s.invitationRoutes(),
+		s.subscriptionRoutes(),
+		s.queueRoutes(),
+		s.webhookRoutes(),
+		s.apiKeyRoutes(),
+		s.keyPolicyRoutes(),
 		s.keyActionRoutes(),
 		s.identityRoutes(),
-		s.skillRoutes(), s.provisioningRoutes(),
+		s.skillRoutes(),
+		s.provisioningRoutes(),
 	)
 }
 
 // strangerRows is the table of addresses that need no key. Whatever is in neither table is
 // classUnknown.
-func (s *Server) strangerRows(document []byte) []stranger {
+func (s *Server) strangerRows(document []byte) []endpoint.Stranger {
 	return slices.Concat(
-		s.healthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
+		s.HealthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
 		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.erasureFormRows(), s.scimRows(),
 	)
 }

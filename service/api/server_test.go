@@ -9,20 +9,26 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
+
+	"atlas/service/endpoint"
 )
 
 // TestEveryPathIsAnswered sends paths that are similar to routes. This package answers
 // each, and answers 405 for paths of the table.
 func TestEveryPathIsAnswered(t *testing.T) {
 	t.Parallel()
-	s := &Server{Core: Core{Log: slog.New(slog.DiscardHandler)}}
+	s := &Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
 	h := s.Handler()
 	segments := []string{"", "api", "v1", "data", "workspace", "accounts", "search", "fields", "usage", "x", "%2F", "%20", "é", "credits"}
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND", "TRACE"}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOfN(rapid.SampledFrom(segments), 0, 6).Draw(t, "segments")
-		path := rapid.SampledFrom([]string{"/", Version + "/", Version + "/data/", Version + "/data/accounts/search"}).Draw(t, "start") +
-			strings.Join(parts, "/")
+		path := rapid.SampledFrom([]string{"/", endpoint.Version + "/", endpoint.Version + "/data/", endpoint.Version + "/data/accounts/search"}).
+			Draw(t, "start") +
+			strings.Join(
+				parts,
+				"/",
+			)
 		method := rapid.SampledFrom(methods).Draw(t, "method")
 		w := httptest.NewRecorder()
 		defer func() {
@@ -53,7 +59,7 @@ func TestEveryPathIsAnswered(t *testing.T) {
 		}
 	}
 	for _, route := range s.Routes() {
-		path := strings.NewReplacer(":id", "x", ":dataset", "x", ":key", "x").Replace(Version + route.Path)
+		path := strings.NewReplacer(":id", "x", ":dataset", "x", ":key", "x").Replace(endpoint.Version + route.Path)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "PROPFIND", path, nil))
 		if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Header().Get("Allow"), route.Method) {
@@ -65,8 +71,11 @@ func TestEveryPathIsAnswered(t *testing.T) {
 // An unescaped path can contain any bytes, and messages quote it.
 func TestAnyBytesInAPath(t *testing.T) {
 	t.Parallel()
-	h := (&Server{Core: Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
-	for _, path := range []string{"/%ff", Version + "/data/%ff/search", Version + "/data/%c0%80", Version + "/%ed%a0%80/x", Version + "/%00"} {
+	h := (&Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()
+	for _, path := range []string{
+		"/%ff", endpoint.Version + "/data/%ff/search", endpoint.Version + "/data/%c0%80", endpoint.Version + "/%ed%a0%80/x",
+		endpoint.Version + "/%00",
+	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, nil))
 		if w.Code != http.StatusNotFound || !jsontext.Value(w.Body.Bytes()).IsValid() || !strings.Contains(w.Body.String(), `"not_found"`) {

@@ -14,6 +14,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -106,9 +107,9 @@ func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, 
 		if strings.Contains(header[0], keyStart) {
 			reason = "API key"
 		}
-		s.countRefused(ctx, reason)
+		s.CountRefused(ctx, reason)
 	}
-	return i.From(knownAddress(ctx)), err
+	return i.From(endpoint.KnownAddress(ctx)), err
 }
 
 // keyStart is what all API keys begin with.
@@ -137,37 +138,45 @@ func sameOrigin(r *http.Request) error {
 var signInBody = rule.Only("token", rule.Text(1, 100))
 
 // sessionRows are the routes of the caller's own session.
-func (s *Server) sessionRows() []stranger {
+func (s *Server) sessionRows() []endpoint.Stranger {
 	if s.Sessions == nil {
 		return nil
 	}
-	rows := []stranger{
+	rows := []endpoint.Stranger{
 		sessionRow(http.MethodGet, sessionPath, "get_session", nil, s.getSession),
-		sessionRow(http.MethodPost, sessionPath, "sign_in", takesVisit(signInBody), s.signIn),
+		sessionRow(http.MethodPost, sessionPath, "sign_in", endpoint.TakesVisit(signInBody), s.signIn),
 		sessionRow(http.MethodDelete, sessionPath, "sign_out", nil, s.signOut),
 	}
 	if s.PlainCookies {
-		rows = append(rows, sessionRow(http.MethodPost, keyPath, "sign_in_by_key", takesVisit(keyBody), s.signInByKey))
+		rows = append(rows, sessionRow(http.MethodPost, keyPath, "sign_in_by_key", endpoint.TakesVisit(keyBody), s.signInByKey))
 	}
 	return rows
 }
 
 // sessionRow is a route of sessions. Who may not use it at all is told before it takes
 // anything: the origin is judged, and the body received and read, before it has a place.
-func sessionRow(method, path, operation string, takes func(c *call) error, run func(ctx *gin.Context) (data any, err error)) stranger {
-	look := func(c *call) error {
-		if err := sameOrigin(c.gin.Request); err != nil || takes == nil {
+func sessionRow(
+	method, path, operation string,
+	takes func(c *endpoint.Call) error,
+	run func(ctx *gin.Context) (data any, err error),
+) endpoint.Stranger {
+	look := func(c *endpoint.Call) error {
+		if err := sameOrigin(c.Gin.Request); err != nil || takes == nil {
 			return err
 		}
 		return takes(c)
 	}
-	return visit(stranger{method: method, path: path, operation: operation, class: classSignIn, look: look}, func(ctx *gin.Context) error {
-		data, err := run(ctx)
-		if err == nil {
-			callOf(ctx).json(http.StatusOK, map[string]any{"data": data})
-		}
-		return err
-	}, func(ctx *gin.Context, err error) { callOf(ctx).fail(err) })
+	return endpoint.Visit(
+		endpoint.Stranger{Method: method, Path: path, Operation: operation, Class: endpoint.ClassSignIn, Look: look},
+		func(ctx *gin.Context) error {
+			data, err := run(ctx)
+			if err == nil {
+				endpoint.CallOf(ctx).JSON(http.StatusOK, map[string]any{"data": data})
+			}
+			return err
+		},
+		func(ctx *gin.Context, err error) { endpoint.CallOf(ctx).Fail(err) },
+	)
 }
 
 // sessionAnswer is the answer about a session.
@@ -245,7 +254,7 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 
 // signIn exchanges the token of a sign-in link for a session.
 func (s *Server) signIn(ctx *gin.Context) (any, error) {
-	link, err := readVisit(ctx, signInBody)
+	link, err := endpoint.ReadVisit(ctx, signInBody)
 	if err != nil {
 		return nil, err
 	}
@@ -275,8 +284,8 @@ func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, err
 	// Nobody gets in without an event that says who it is.
 	i, err := s.identityOf(ctx.Request.Context(), found)
 	if err == nil {
-		callOf(ctx).identity = i
-		err = s.logSession(callOf(ctx), "session.started", map[string]any{"by": by})
+		endpoint.CallOf(ctx).Identity = i
+		err = s.logSession(endpoint.CallOf(ctx), "session.started", map[string]any{"by": by})
 	}
 	if old := s.sessionToken(ctx.Request); err == nil && old != "" {
 		err = s.Sessions.End(ctx.Request.Context(), old)
@@ -285,7 +294,7 @@ func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, err
 		return session.Session{}, errors.Join(err, s.Sessions.End(ctx.Request.Context(), token))
 	}
 	s.setCookie(ctx, "", token, int(time.Until(found.Ends).Seconds()))
-	callOf(ctx).log().Info("signed in", "by", by)
+	endpoint.CallOf(ctx).Log().Info("signed in", "by", by)
 	return found, nil
 }
 
@@ -299,14 +308,14 @@ const (
 // noteCaller makes the log lines of a request say whose session it is.
 func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
 	if i, err := s.identityOf(ctx.Request.Context(), found); err == nil {
-		callOf(ctx).identity = i
+		endpoint.CallOf(ctx).Identity = i
 	}
 }
 
 // refusedSignIn logs that somebody did not get in, and returns the reason.
 func (s *Server) refusedSignIn(ctx *gin.Context, by string, err error) error {
-	callOf(ctx).log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
-	s.countRefused(ctx.Request.Context(), by)
+	endpoint.CallOf(ctx).Log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
+	s.CountRefused(ctx.Request.Context(), by)
 	return err
 }
 
@@ -326,10 +335,10 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 		s.setCookie(ctx, "", "", -1)
 		if err == nil {
 			// The session is over, whether or not the log can be written.
-			if err := s.logSession(callOf(ctx), "session.ended", nil); err != nil {
-				callOf(ctx).log().Warn("the audit log lacks the end of a session", "error", err.Error())
+			if err := s.logSession(endpoint.CallOf(ctx), "session.ended", nil); err != nil {
+				endpoint.CallOf(ctx).Log().Warn("the audit log lacks the end of a session", "error", err.Error())
 			}
-			callOf(ctx).log().Info("signed out")
+			endpoint.CallOf(ctx).Log().Info("signed out")
 			answer.SignOut = s.signOutAt(ctx.Request.Context(), found)
 		}
 		return answer, nil
@@ -348,9 +357,9 @@ func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 }
 
 // logSession adds an event of the caller's session to the log.
-func (s *Server) logSession(c *call, action string, details map[string]any) error {
+func (s *Server) logSession(c *endpoint.Call, action string, details map[string]any) error {
 	if s.SignInLog == nil {
 		return nil
 	}
-	return s.SignInLog.AddEvent(c.withOrigin(), c.identity.Author(), action, "session", uuid.Nil, details)
+	return s.SignInLog.AddEvent(c.WithOrigin(), c.Identity.Author(), action, "session", uuid.Nil, details)
 }

@@ -8,6 +8,7 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/service/auth"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -20,7 +21,7 @@ var keyBody = rule.Only("key", rule.Text(1, 200))
 
 // signInByKey exchanges an API key for a session that acts as the key.
 func (s *Server) signInByKey(ctx *gin.Context) (any, error) {
-	key, err := readVisit(ctx, keyBody)
+	key, err := endpoint.ReadVisit(ctx, keyBody)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"atlas/service/api"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
 	"atlas/workspace/people"
@@ -78,7 +79,7 @@ func (w *world) sessions(t *testing.T, o session.Options) *session.Store {
 func (w *world) serveSessions(t *testing.T, s *session.Store, plain bool) string {
 	t.Helper()
 	server := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:   w.server.Gate,
 			Ledger: w.ledger,
 			Log:    w.server.Log,
@@ -96,7 +97,7 @@ func (w *world) serveSessions(t *testing.T, s *session.Store, plain bool) string
 	return listening.URL
 }
 
-const workspacePath = api.Version + "/workspace"
+const workspacePath = endpoint.Version + "/workspace"
 
 func TestSession(t *testing.T) {
 	t.Parallel()
@@ -143,7 +144,7 @@ func TestSession(t *testing.T) {
 	if text := b.want(t, "the workspace", 200, "GET", workspacePath, "", nil); !strings.Contains(text, `"role":"member"`) {
 		t.Errorf("the workspace: %s", text)
 	}
-	b.want(t, "without workspace_id", 400, "GET", api.Version+"/data/usage", "", nil)
+	b.want(t, "without workspace_id", 400, "GET", endpoint.Version+"/data/usage", "", nil)
 	b.want(t, "another workspace", 403, "GET", workspacePath+"?workspace_id="+workspace.NewID().String(), "", nil)
 	b.want(t, "for admins", 403, "DELETE", workspacePath+"/members/"+owner.ID.String(), "", nil)
 	b.want(t, "a method that is not", 405, "PUT", "/session", "", nil)
@@ -272,7 +273,7 @@ func TestSecureCookie(t *testing.T) {
 func TestNoSessions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	b := &browser{base: strings.TrimSuffix(w.base, api.Version), cookie: "__Host-atlas=x"}
+	b := &browser{base: strings.TrimSuffix(w.base, endpoint.Version), cookie: "__Host-atlas=x"}
 	for _, method := range []string{"GET", "POST", "DELETE"} {
 		b.want(t, method, 404, method, "/session", "", nil)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"atlas/service/endpoint"
 	"atlas/service/oidc"
 	"atlas/service/session"
 )
@@ -40,18 +41,22 @@ const maxFlows = 4 << 10
 const failedFragment = "#sign-in-failed="
 
 // signInRows are the routes of signing in at a provider. A browser opens them as pages.
-func (s *Server) signInRows() []stranger {
+func (s *Server) signInRows() []endpoint.Stranger {
 	if s.SignIn == nil && s.Own == nil {
 		return nil
 	}
-	row := func(path, operation string, run func(*gin.Context) (to string, err error)) stranger {
-		return visit(stranger{method: http.MethodGet, path: path, operation: operation, class: classSignIn}, func(ctx *gin.Context) error {
-			to, err := run(ctx)
-			if to != "" || err != nil { // else it is answered
-				leadTo(ctx, to, err)
-			}
-			return nil
-		}, func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) })
+	row := func(path, operation string, run func(*gin.Context) (to string, err error)) endpoint.Stranger {
+		return endpoint.Visit(
+			endpoint.Stranger{Method: http.MethodGet, Path: path, Operation: operation, Class: endpoint.ClassSignIn},
+			func(ctx *gin.Context) error {
+				to, err := run(ctx)
+				if to != "" || err != nil { // else it is answered
+					leadTo(ctx, to, err)
+				}
+				return nil
+			},
+			func(ctx *gin.Context, err error) { leadTo(ctx, "/", err) },
+		)
 	}
 	rows := append(s.ownRows(row), row(signInPath, "begin_sign_in", s.beginSignIn))
 	if s.SignIn != nil {
@@ -102,8 +107,8 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	}
 	grant, back, by, err := s.finishAt(ctx, cookie)
 	if err != nil {
-		callOf(ctx).log().Info("signing in was refused", "by", by, "failure", string(oidc.FailureOf(err)))
-		s.countRefused(ctx.Request.Context(), by+": "+string(oidc.FailureOf(err)))
+		endpoint.CallOf(ctx).Log().Info("signing in was refused", "by", by, "failure", string(oidc.FailureOf(err)))
+		s.CountRefused(ctx.Request.Context(), by+": "+string(oidc.FailureOf(err)))
 		return back, err
 	}
 	token, err := s.Sessions.Start(ctx.Request.Context(), grant)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/service/oidc"
 	"atlas/service/session"
 	"atlas/workspace"
@@ -41,7 +42,7 @@ func newSignInWorld(t *testing.T, change ...func(*api.Server)) *signInWorld {
 	}, w.system, w.sessions(t, session.Options{}))
 	t.Cleanup(signIn.Close)
 	s := &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			Gate:   w.world.server.Gate,
 			Ledger: w.ledger,
 			Log:    log,

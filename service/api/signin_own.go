@@ -11,6 +11,7 @@ import (
 
 	"atlas/internal/fault"
 	"atlas/internal/rule"
+	"atlas/service/endpoint"
 	"atlas/service/oidc"
 	"atlas/service/session"
 	"atlas/workspace"
@@ -41,7 +42,7 @@ var findBody = rule.Only("email", rule.Text(1, workspace.MaxEmail))
 // findProvider says where the people of a domain sign in. It answers the same for each address
 // of a domain, whether or not there is such a person.
 func (s *Server) findProvider(ctx *gin.Context) (any, error) {
-	email, err := readVisit(ctx, findBody)
+	email, err := endpoint.ReadVisit(ctx, findBody)
 	if err != nil {
 		return nil, err
 	}
@@ -109,20 +110,24 @@ func (s *Server) askFirst(ctx *gin.Context, back string) error {
 	}
 	// A form could not lead to the provider: the policy of the page holds for where it leads, too.
 	to := signInAt(in) + "&" + url.Values{"return": {back}}.Encode()
-	ctx.Header("Content-Security-Policy", plainPolicy)
+	ctx.Header("Content-Security-Policy", endpoint.PlainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
 	ctx.Header("Cache-Control", "no-store")
-	ctx.Data(http.StatusOK, "text/html; charset=utf-8", plainPage("Sign in to a workspace", h.Meta(h.Name("robots"), h.Content("noindex")),
-		h.H1(g.Text("Sign in to "), g.El("bdi", g.Text("“"+w.Name+"”")), g.Text("?")),
-		h.P(g.Text("A link led here. You sign in to this workspace at "+host+", and are signed out of what you are signed in to now. "+
-			"Go on only if you know the workspace.")),
-		h.P(h.A(h.Href(to), g.Text("Sign in"))), h.P(h.A(h.Href("/"), g.Text("Do not sign in")))))
+	ctx.Data(
+		http.StatusOK,
+		"text/html; charset=utf-8",
+		endpoint.PlainPage("Sign in to a workspace", h.Meta(h.Name("robots"), h.Content("noindex")),
+			h.H1(g.Text("Sign in to "), g.El("bdi", g.Text("“"+w.Name+"”")), g.Text("?")),
+			h.P(g.Text("A link led here. You sign in to this workspace at "+host+", and are signed out of what you are signed in to now. "+
+				"Go on only if you know the workspace.")),
+			h.P(h.A(h.Href(to), g.Text("Sign in"))), h.P(h.A(h.Href("/"), g.Text("Do not sign in")))),
+	)
 	return nil
 }
 
 // finishAt ends a sign-in at the address of a provider.
 func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant, back, by string, err error) {
-	c, answer := callOf(ctx).withOrigin(), ctx.Request.URL.Query()
+	c, answer := endpoint.CallOf(ctx).WithOrigin(), ctx.Request.URL.Query()
 	text := ctx.Param(workspaceParameter)
 	if text == "" {
 		grant, back, err = s.SignIn.Finish(c, cookie, answer)
@@ -137,13 +142,15 @@ func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant,
 }
 
 // ownRows are the routes of signing in by providers of workspaces.
-func (s *Server) ownRows(row func(path, operation string, run func(*gin.Context) (to string, err error)) stranger) []stranger {
+func (s *Server) ownRows(
+	row func(path, operation string, run func(*gin.Context) (to string, err error)) endpoint.Stranger,
+) []endpoint.Stranger {
 	if s.Own == nil {
 		return nil
 	}
-	return []stranger{
+	return []endpoint.Stranger{
 		row(oidc.CallbackPath+"/:"+workspaceParameter, "finish_own_sign_in", s.finishSignIn),
-		sessionRow(http.MethodPost, findPath, "find_provider", takesVisit(findBody), s.findProvider),
+		sessionRow(http.MethodPost, findPath, "find_provider", endpoint.TakesVisit(findBody), s.findProvider),
 	}
 }
 

@@ -46,7 +46,11 @@ func TestSignInByAddress(t *testing.T) {
 	ann := as(jwt.MapClaims{"sub": "ann", "email": "ANN@example.com", "email_verified": true})
 	isMember("Ann", ann, true)
 	isMember("Ann again, with another address", as(jwt.MapClaims{"sub": "ann", "email": "new@example.com", "email_verified": false}), true)
-	isMember("a second account with the address", as(jwt.MapClaims{"sub": "eve", "email": "ann@example.com", "email_verified": true}), false)
+	isMember(
+		"a second account with the address",
+		as(jwt.MapClaims{"sub": "eve", "email": "ann@example.com", "email_verified": true}),
+		false,
+	)
 
 	// A subject that is a UUID is the user of an access token of the issuer too.
 	w.member(t, w.in, "ben@example.com", people.MemberRole)

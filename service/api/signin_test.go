@@ -46,7 +46,8 @@ func TestSignIn(t *testing.T) {
 	if a.User == nil || a.User.ID != want || uuid.UUID(want).Version() != 5 || a.User.Email != "Ann@example.com" || a.SignIn != "" {
 		t.Fatalf("signed in as %+v, want %s", a.User, want)
 	}
-	if m := a.User.Workspaces; len(m) != 1 || m[0] != (people.Membership{Workspace: w.in, Name: "W", Role: people.Admin}) || ann.ID == want {
+	if m := a.User.Workspaces; len(m) != 1 || m[0] != (people.Membership{Workspace: w.in, Name: "W", Role: people.Admin}) ||
+		ann.ID == want {
 		t.Errorf("the workspaces of Ann are %+v", m)
 	}
 	if status, _, text := v.do("GET", workspacePath); status != 200 || !strings.Contains(text, `"role":"admin"`) {
@@ -75,7 +76,10 @@ func TestSignIn(t *testing.T) {
 	}
 
 	// Out, at the provider too.
-	if a := v.session("DELETE"); !strings.HasPrefix(a.SignOut, w.provider.URL+"/end?client_id=explorer&post_logout_redirect_uri=https%3A%2F%2F") ||
+	if a := v.session("DELETE"); !strings.HasPrefix(
+		a.SignOut,
+		w.provider.URL+"/end?client_id=explorer&post_logout_redirect_uri=https%3A%2F%2F",
+	) ||
 		a.SignIn == "" {
 		t.Errorf("signed out: %+v", a)
 	}

@@ -6,47 +6,48 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/skills"
 )
 
 const tagSkills = "Skills"
 
-func (s *Server) skillRoutes() []Route {
+func (s *Server) skillRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const personal = fault.UserIdentityRequired // an API key asks for something that belongs to a user
-	return []Route{
+	return []endpoint.Route{
 		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills",
-			Scope: read, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takes(skillQuery, s.findSkills),
-			doc: operationDoc{
-				tag: tagSkills, summary: "Find published Skills, and one's own personal ones",
-				data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(skillQuery, s.findSkills),
+			Doc: endpoint.Doc{
+				Tag: tagSkills, Summary: "Find published Skills, and one's own personal ones",
+				Data: endpoint.ListOf("skills", listedSkillSchema), Metadata: endpoint.ListMetadataSchema, Codes: []fault.Code{personal},
 			}},
 		{Method: "POST", Path: "/workspace/skills/list", Operation: "list_skills",
-			Scope: read, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takes(skillFilter, s.listSkills),
-			doc: operationDoc{
-				tag: tagSkills, summary: "List all Skills that the caller may see",
-				data: listOf("skills", listedSkillSchema), metadata: listMetadataSchema, codes: []fault.Code{personal},
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(skillFilter, s.listSkills),
+			Doc: endpoint.Doc{
+				Tag: tagSkills, Summary: "List all Skills that the caller may see",
+				Data: endpoint.ListOf("skills", listedSkillSchema), Metadata: endpoint.ListMetadataSchema, Codes: []fault.Code{personal},
 			}},
 		{Method: "POST", Path: "/workspace/skills/get", Operation: "get_skill",
-			Scope: read, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takes(skillLocator, s.getSkill),
-			doc: operationDoc{
-				tag: tagSkills, summary: "Get one Skill, with its content",
-				data:  skillDataSchema,
-				codes: []fault.Code{personal, fault.SkillNotFound},
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(skillLocator, s.getSkill),
+			Doc: endpoint.Doc{
+				Tag: tagSkills, Summary: "Get one Skill, with its content",
+				Data:  skillDataSchema,
+				Codes: []fault.Code{personal, fault.SkillNotFound},
 			}},
 		{Method: "POST", Path: "/workspace/skills/create", Operation: "create_skill",
-			Scope: write, Budget: Budget{placesRecords, 0, 128},
-			endpoint: takes(newSkill, s.createSkill),
-			doc: operationDoc{
-				tag: tagSkills, summary: "Create a Skill, as a draft",
-				data:  skillDataSchema,
-				codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
-				links: schema.Map[openapi.Link]{linkByBody("get_skill", "locator", "/data/skill/locator")},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.Takes(newSkill, s.createSkill),
+			Doc: endpoint.Doc{
+				Tag: tagSkills, Summary: "Create a Skill, as a draft",
+				Data:  skillDataSchema,
+				Codes: []fault.Code{personal, fault.SkillConflict, fault.LimitReached},
+				Links: schema.Map[openapi.Link]{endpoint.LinkByBody("get_skill", "locator", "/data/skill/locator")},
 			}},
 	}
 }
@@ -94,22 +95,27 @@ type skillRequest struct {
 	text   string
 	scope  skills.Scope
 	status skills.Status
-	page   listMetadata
+	page   endpoint.ListMetadata
 }
 
-func (r skillRequest) filter(c *call) skills.Filter {
-	return skills.Filter{Viewer: c.principal.User, Scope: r.scope, Status: r.status, Limit: r.page.Limit, Offset: r.page.Offset}
+func (r skillRequest) filter(c *endpoint.Call) skills.Filter {
+	return skills.Filter{Viewer: c.Principal.User, Scope: r.scope, Status: r.status, Limit: r.page.Limit, Offset: r.page.Offset}
 }
 
 var (
 	inScope = rule.Optional("scope", skillScope, func(r *skillRequest) *skills.Scope { return &r.scope })
-	limited = rule.Optional("limit", limitRule(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
-	skipped = rule.Optional("offset", offsetRule, func(r *skillRequest) *int { return &r.page.Offset })
+	limited = rule.Optional("limit", endpoint.LimitRule(defaultSkills), func(r *skillRequest) *int { return &r.page.Limit })
+	skipped = rule.Optional("offset", endpoint.OffsetRule, func(r *skillRequest) *int { return &r.page.Offset })
 
 	skillQuery = rule.Object(
-		rule.Optional("query", rule.Text(1, maxSkillQuery).Described("Every word must occur in the name or the description.").Example("visit"),
-			func(r *skillRequest) *string { return &r.text }),
-		inScope, limited, skipped,
+		rule.Optional(
+			"query",
+			rule.Text(1, maxSkillQuery).Described("Every word must occur in the name or the description.").Example("visit"),
+			func(r *skillRequest) *string { return &r.text },
+		),
+		inScope,
+		limited,
+		skipped,
 	)
 	skillFilter = rule.Object(inScope,
 		rule.Optional("status", skillStatus, func(r *skillRequest) *skills.Status { return &r.status }),
@@ -117,14 +123,14 @@ var (
 	)
 )
 
-func (s *Server) findSkills(c *call, in skillRequest) (reply, error) {
-	skills, err := s.People.Skills.Find(c.Context(), c.workspace(), in.text, in.filter(c))
-	return list("skills", skills, in.page), err
+func (s *Server) findSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+	skills, err := s.People.Skills.Find(c.Context(), c.Workspace(), in.text, in.filter(c))
+	return endpoint.List("skills", skills, in.page), err
 }
 
-func (s *Server) listSkills(c *call, in skillRequest) (reply, error) {
-	skills, err := s.People.Skills.List(c.Context(), c.workspace(), in.filter(c))
-	return list("skills", skills, in.page), err
+func (s *Server) listSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+	skills, err := s.People.Skills.List(c.Context(), c.Workspace(), in.filter(c))
+	return endpoint.List("skills", skills, in.page), err
 }
 
 var skillLocator = rule.Only("locator", rule.Text(1, skills.MaxSkillLocator).As(
@@ -135,9 +141,9 @@ type skillData struct {
 	Skill skills.Skill `json:"skill"`
 }
 
-func (s *Server) getSkill(c *call, locator string) (reply, error) {
-	skill, err := s.People.Skills.Get(c.Context(), c.workspace(), c.principal.User, locator)
-	return free(skillData{skill}), err
+func (s *Server) getSkill(c *endpoint.Call, locator string) (endpoint.Reply, error) {
+	skill, err := s.People.Skills.Get(c.Context(), c.Workspace(), c.Principal.User, locator)
+	return endpoint.FreeReply(skillData{skill}), err
 }
 
 var newSkill = rule.Object(
@@ -157,7 +163,7 @@ var newSkill = rule.Object(
 		func(n *skills.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")
 
-func (s *Server) createSkill(c *call, n skills.NewSkill) (reply, error) {
-	skill, err := s.People.Skills.Create(c.Context(), c.workspace(), c.principal.User, n)
-	return free(skillData{skill}), err
+func (s *Server) createSkill(c *endpoint.Call, n skills.NewSkill) (endpoint.Reply, error) {
+	skill, err := s.People.Skills.Create(c.Context(), c.Workspace(), c.Principal.User, n)
+	return endpoint.FreeReply(skillData{skill}), err
 }

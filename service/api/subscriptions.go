@@ -7,36 +7,39 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/catalog"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/subscriptions"
 )
 
 const tagSignals = "Signal subscriptions"
 
-func (s *Server) subscriptionRoutes() []Route {
+func (s *Server) subscriptionRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions",
-			Scope: read, Budget: Budget{placesRecords, 0, 64},
-			endpoint: lists("subscriptions", defaultPeople, s.listSubscriptions),
-			doc: operationDoc{
-				tag: tagSignals, summary: "List signal subscriptions, by type",
-				params: pageParams(defaultPeople), data: listOf("subscriptions", subscriptionSchema), metadata: listMetadataSchema,
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Lists("subscriptions", defaultPeople, s.listSubscriptions),
+			Doc: endpoint.Doc{
+				Tag: tagSignals, Summary: "List signal subscriptions, by type",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("subscriptions", subscriptionSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/signal-subscriptions/upsert", Operation: "upsert_signal_subscription",
-			Scope: write, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(subscriptionUpsert, s.upsertSubscription),
-			doc: operationDoc{
-				tag: tagSignals, summary: "Subscribe to a type of signal, or change how",
-				data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
-				links: schema.Map[openapi.Link]{linkByID("delete_signal_subscription", "id", "/data/subscription/id")},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(subscriptionUpsert, s.upsertSubscription),
+			Doc: endpoint.Doc{
+				Tag: tagSignals, Summary: "Subscribe to a type of signal, or change how",
+				Data:  schema.Object(schema.Required("subscription", subscriptionSchema)),
+				Links: schema.Map[openapi.Link]{endpoint.LinkByID("delete_signal_subscription", "id", "/data/subscription/id")},
 			}},
 		{Method: "DELETE", Path: "/workspace/signal-subscriptions/:id", Operation: "delete_signal_subscription",
-			Scope: write, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteSubscription),
-			doc: operationDoc{
-				tag: tagSignals, summary: "End a signal subscription", text: "One that is gone is fine.", data: deletedSchema,
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteSubscription),
+			Doc: endpoint.Doc{
+				Tag: tagSignals, Summary: "End a signal subscription", Text: "One that is gone is fine.", Data: deletedSchema,
 			}},
 	}
 }
@@ -58,8 +61,8 @@ var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-func (s *Server) listSubscriptions(c *call, m listMetadata) ([]subscriptions.Subscription, error) {
-	return s.People.Subscriptions.List(c.Context(), c.workspace(), m.Limit, m.Offset)
+func (s *Server) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([]subscriptions.Subscription, error) {
+	return s.People.Subscriptions.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 // maxChannels leaves room for a channel that is given twice, which counts once.
@@ -92,12 +95,12 @@ type subscriptionData struct {
 	Subscription subscriptions.Subscription `json:"subscription"`
 }
 
-func (s *Server) upsertSubscription(c *call, change subscriptions.Change) (reply, error) {
-	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.workspace(), change)
-	return free(subscriptionData{subscription}), err
+func (s *Server) upsertSubscription(c *endpoint.Call, change subscriptions.Change) (endpoint.Reply, error) {
+	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.Workspace(), change)
+	return endpoint.FreeReply(subscriptionData{subscription}), err
 }
 
-func (s *Server) deleteSubscription(c *call) (reply, error) {
-	err := s.People.Subscriptions.Delete(c.Context(), c.workspace(), subscriptions.ID(c.pathID("id")))
-	return free(deleted{true}), err
+func (s *Server) deleteSubscription(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.People.Subscriptions.Delete(c.Context(), c.Workspace(), subscriptions.ID(c.PathID("id")))
+	return endpoint.FreeReply(deleted{true}), err
 }

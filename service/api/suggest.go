@@ -6,6 +6,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -14,16 +15,19 @@ type Suggester interface {
 	Suggest(ctx context.Context, r query.SuggestRequest) ([]query.Suggestion, error)
 }
 
-func (s *Server) suggestRoutes() []Route {
-	var routes []Route
+func (s *Server) suggestRoutes() []endpoint.Route {
+	var routes []endpoint.Route
 	for _, d := range catalogOrder {
-		routes = append(routes, Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d),
-			Scope: workspace.DataRead, Throttling: Limited, WorkspaceRequired: true, Budget: Budget{placesSearch, rowsSuggest(d), 256},
-			endpoint: takes(query.SuggestRule(d), s.suggest),
-			doc: operationDoc{
-				tag: tagData, summary: "Complete what a user types, from " + string(d), text: suggestTexts[d],
-				examples: []example{{"typed", "What begins with three letters", []byte(`{"prefix":"cal","limit":5}`)}},
-				data:     suggestionsSchema,
+		routes = append(routes, endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d),
+			Scope: workspace.DataRead, Throttling: endpoint.Limited, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsSuggest(d), Heap: 256},
+			Endpoint: endpoint.Takes(query.SuggestRule(d), s.suggest),
+			Doc: endpoint.Doc{
+				Tag: tagData, Summary: "Complete what a user types, from " + string(d), Text: suggestTexts[d],
+				Examples: []endpoint.Example{
+					{Name: "typed", Summary: "What begins with three letters", Body: []byte(`{"prefix":"cal","limit":5}`)},
+				},
+				Data: suggestionsSchema,
 			}})
 	}
 	return routes
@@ -41,14 +45,22 @@ var suggestTexts = map[catalog.Dataset]string{
 var suggestionsSchema = schema.Named("SuggestionList", schema.Object(
 	schema.Required("suggestions", schema.Array(schema.Named("Suggestion", schema.Object(
 		schema.Required("field", schema.String("city").Described("The key of a filter.")),
-		schema.Required("value", schema.String("Calgary").Described("The name, or the most frequent spelling of the value. A filter takes either.")),
+		schema.Required(
+			"value",
+			schema.String("Calgary").Described("The name, or the most frequent spelling of the value. A filter takes either."),
+		),
 		schema.Optional("id", schema.UUID().Described("The record with the name; absent of other values.")),
-		schema.Required("count", schema.Count().Described("Of an account's name `projects_count`, of a project's name `signals_count`, of other values how many records have them.").Example(40)),
+		schema.Required(
+			"count",
+			schema.Count().
+				Described("Of an account's name `projects_count`, of a project's name `signals_count`, of other values how many records have them.").
+				Example(40),
+		),
 	)), 0, query.MaxSuggestions).Described("By count descending, then by folded value, by id and by field.")),
 ))
 
-func (s *Server) suggest(c *call, r query.SuggestRequest) (reply, error) {
-	r.Workspace = c.workspace().String()
+func (s *Server) suggest(c *endpoint.Call, r query.SuggestRequest) (endpoint.Reply, error) {
+	r.Workspace = c.Workspace().String()
 	suggestions, err := s.Search.Suggest(c.Context(), r)
-	return free(map[string]any{"suggestions": suggestions}), err
+	return endpoint.FreeReply(map[string]any{"suggestions": suggestions}), err
 }

@@ -38,7 +38,8 @@ func TestTyposOverHTTP(t *testing.T) {
 	upsert(w.key, searchtest.ID("c", 1), "Bungalowish")
 	upsert(other, searchtest.ID("c", 3), "Garages")
 	var made struct{ View struct{ ID string } }
-	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"all","definition":{"version":1,"q":"","fields":{}}}`).into(t, &made, nil)
+	w.call(t, w.key, "POST", "/workspace/views/upsert", `{"dataset":"contact","view_type":"dynamic","name":"all","definition":{"version":1,"q":"","fields":{}}}`).
+		into(t, &made, nil)
 	inView := "/workspace/views/" + made.View.ID + "/records"
 
 	for _, c := range []struct {
@@ -71,7 +72,8 @@ func TestTyposOverHTTP(t *testing.T) {
 		}
 		for path, more := range map[string]string{"/search": ``, "/search ": `,"dry_run":true,"typos":"off"`, "/facets": ``} {
 			var m map[string]any
-			w.call(t, c.key, "POST", c.path+map[bool]string{true: "/facets", false: "/search"}[path == "/facets"], body(more)).into(t, nil, &m)
+			w.call(t, c.key, "POST", c.path+map[bool]string{true: "/facets", false: "/search"}[path == "/facets"], body(more)).
+				into(t, nil, &m)
 			if offered, _ := m["did_you_mean"].(string); offered != c.offered || m["credits"] != 0.0 {
 				t.Errorf("%s%s of %s: %v, want %q", c.path, path, c.query, m, c.offered)
 			}

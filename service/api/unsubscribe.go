@@ -9,6 +9,7 @@ import (
 	h "maragu.dev/gomponents/html"
 
 	"atlas/internal/fault"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
@@ -31,7 +32,7 @@ const unsubscribePath = "/unsubscribe"
 // unsubscribeRows are the page that ends e-mails. A GET shows it and changes nothing:
 // mail programs open links by themselves. A POST ends them, by the button or by a mail
 // program (RFC 8058).
-func (s *Server) unsubscribeRows() []stranger {
+func (s *Server) unsubscribeRows() []endpoint.Stranger {
 	if s.Unsubscribe == nil {
 		return nil
 	}
@@ -40,28 +41,28 @@ func (s *Server) unsubscribeRows() []stranger {
 			unsubscribePage{Unknown: true}.render(ctx, http.StatusNotFound)
 			return
 		}
-		callOf(ctx).fail(err)
+		endpoint.CallOf(ctx).Fail(err)
 	}
 	// A link that is none takes no place.
-	readsLink := func(c *call) error {
-		_, _, err := s.MailLinks.Read(c.gin.Query("token"))
+	readsLink := func(c *endpoint.Call) error {
+		_, _, err := s.MailLinks.Read(c.Gin.Query("token"))
 		return err
 	}
-	receives := func(c *call) error {
+	receives := func(c *endpoint.Call) error {
 		if err := readsLink(c); err != nil {
 			return err
 		}
-		return c.receiveVisit()
+		return c.ReceiveVisit()
 	}
-	row := stranger{path: unsubscribePath, operation: "unsubscribe", class: classUnsubscribe}
+	row := endpoint.Stranger{Path: unsubscribePath, Operation: "unsubscribe", Class: endpoint.ClassUnsubscribe}
 	shows, ends := row, row
-	shows.method, shows.look = http.MethodGet, readsLink
-	ends.method, ends.look = http.MethodPost, receives
-	return []stranger{visit(shows, s.unsubscribe, fail), visit(ends, s.unsubscribe, fail)}
+	shows.Method, shows.Look = http.MethodGet, readsLink
+	ends.Method, ends.Look = http.MethodPost, receives
+	return []endpoint.Stranger{endpoint.Visit(shows, s.unsubscribe, fail), endpoint.Visit(ends, s.unsubscribe, fail)}
 }
 
 func (s *Server) unsubscribe(ctx *gin.Context) error {
-	c := callOf(ctx)
+	c := endpoint.CallOf(ctx)
 	in, user, err := s.MailLinks.Read(ctx.Query("token"))
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 	if ctx.Request.Method == http.MethodPost {
 		// The button to get them again sends this alone. Mail programs send anything else,
 		// mostly multipart/form-data.
-		again := string(c.rawBody) == "again=1"
+		again := string(c.RawBody) == "again=1"
 		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again); err != nil {
 			return err
 		}
@@ -107,7 +108,11 @@ func (p unsubscribePage) main() []g.Node {
 }
 
 func (p unsubscribePage) render(ctx *gin.Context, status int) {
-	ctx.Header("Content-Security-Policy", plainPolicy)
+	ctx.Header("Content-Security-Policy", endpoint.PlainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
-	ctx.Data(status, "text/html; charset=utf-8", plainPage("E-mails of signals", h.Meta(h.Name("robots"), h.Content("noindex")), p.main()...))
+	ctx.Data(
+		status,
+		"text/html; charset=utf-8",
+		endpoint.PlainPage("E-mails of signals", h.Meta(h.Name("robots"), h.Content("noindex")), p.main()...),
+	)
 }

@@ -12,6 +12,7 @@ import (
 
 	"atlas/search"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/digest"
 	"atlas/workspace/people"
@@ -32,7 +33,7 @@ func TestUnsubscribing(t *testing.T) {
 	cursors, err := search.NewCursors([]byte("a key that signs cursors"))
 	fatal(t, err)
 	links := digest.Links{Cursors: cursors}
-	server := httptest.NewServer((&api.Server{Core: api.Core{Log: w.server.Log}, Unsubscribe: w.system, MailLinks: links}).Handler())
+	server := httptest.NewServer((&api.Server{Core: endpoint.Core{Log: w.server.Log}, Unsubscribe: w.system, MailLinks: links}).Handler())
 	t.Cleanup(server.Close)
 	ask := func(method, token, form string) (int, string) {
 		t.Helper()

@@ -15,6 +15,7 @@ import (
 	"atlas/internal/schema"
 	"atlas/search/catalog"
 	"atlas/search/query"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/views"
 )
@@ -40,7 +41,7 @@ var viewBodies = func() *schema.Schema {
 	return schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset."))
 }()
 
-func (s *Server) viewRecordRoutes() []Route {
+func (s *Server) viewRecordRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const visible = "Visible are all accounts and projects, and those contacts that a project names, that are in the book, or that are in a Static View of the workspace."
 	ofStatic := []fault.Code{fault.ViewNotFound, fault.ViewTypeMismatch}
@@ -52,51 +53,59 @@ func (s *Server) viewRecordRoutes() []Route {
 			schema.Required("records", schema.Array(viewRow(d), 0, query.MaxLimit)),
 		)))
 	}
-	return []Route{
+	return []endpoint.Route{
 		{Method: "POST", Path: "/workspace/views/:id/records/add", Operation: "add_view_record",
-			Scope: write, Budget: Budget{placesRecords, 1, 32},
-			endpoint: takes(recordToAdd, s.addViewRecord),
-			doc: operationDoc{
-				tag: tagViews, summary: "Put a record into a Static View",
-				text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
-				data: membersDataSchema(ofAdded...), metadata: batchMetadataSchema, codes: ofStatic,
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 1, Heap: 32},
+			Endpoint: endpoint.Takes(recordToAdd, s.addViewRecord),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Put a record into a Static View",
+				Text: "Answers 200 with its one result, also when the record is refused. " + visible + " Asking to add a contact does not make it visible.",
+				Data: membersDataSchema(ofAdded...), Metadata: endpoint.BatchMetadataSchema, Codes: ofStatic,
 			}},
 		{Method: "POST", Path: "/workspace/views/:id/records/add/batch", Operation: "add_view_records_batch",
-			Scope: write, Budget: Budget{placesRecords, maxBatch, 512},
-			endpoint: takesBatch("inputs", recordToAdd, s.addViewRecords),
-			doc: operationDoc{
-				tag: tagViews, summary: "Put several records into a Static View", text: visible,
-				data: membersDataSchema(batchCodes(ofAdded...)...), codes: ofStatic,
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: endpoint.MaxBatch, Heap: 512},
+			Endpoint: endpoint.TakesBatch("inputs", recordToAdd, s.addViewRecords),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Put several records into a Static View", Text: visible,
+				Data: membersDataSchema(endpoint.BatchCodes(ofAdded...)...), Codes: ofStatic,
 			}},
 		{Method: "DELETE", Path: "/workspace/views/:id/records/:recordId", Operation: "remove_view_record",
-			Scope: write, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.removeViewRecord),
-			doc: operationDoc{
-				tag: tagViews, summary: "Take a record out of a Static View",
-				text: "One that is not in it is fine.",
-				data: membersDataSchema(), metadata: batchMetadataSchema, codes: ofStatic,
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.removeViewRecord),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Take a record out of a Static View",
+				Text: "One that is not in it is fine.",
+				Data: membersDataSchema(), Metadata: endpoint.BatchMetadataSchema, Codes: ofStatic,
 			}},
 		{Method: "POST", Path: "/workspace/views/:id/records/delete/batch", Operation: "remove_view_records_batch",
-			Scope: write, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords),
-			doc: operationDoc{
-				tag: tagViews, summary: "Take several records out of a Static View",
-				data: membersDataSchema(batchCodes()...), codes: ofStatic,
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.TakesBatch("ids", rule.UUID[uuid.UUID](), s.removeViewRecords),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Take several records out of a Static View",
+				Data: membersDataSchema(endpoint.BatchCodes()...), Codes: ofStatic,
 			}},
 		{Method: "POST", Path: "/workspace/views/:id/records/search", Operation: "search_view_records",
-			Scope: read, Throttling: Metered, Budget: Budget{placesSearch, rowsMerged, 512},
-			endpoint: endpoint{body: viewBodies, bodyOptional: true, handle: s.searchViewRecords},
-			doc: operationDoc{
-				tag: tagViews, summary: "Search the records of a View",
-				text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
-				depends: "the View's dataset",
-				examples: []example{
-					{"all", "All records", []byte(`{}`)},
-					{"accounts", "Of a View of accounts, those of a tier", []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`)},
-					{"projects", "Of a View of projects, the large ones", []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`)},
+			Scope: read, Throttling: endpoint.Metered, Budget: endpoint.Budget{Places: endpoint.PlacesSearch, Rows: rowsMerged, Heap: 512},
+			Endpoint: endpoint.Endpoint{Body: viewBodies, BodyOptional: true, Handle: s.searchViewRecords},
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Search the records of a View",
+				Text:    "The request is one of the View's dataset; its conditions narrow the View for this call. One on a value of the book restricts the result to the book. The presentation's sorting is not used. " + visible,
+				Depends: "the View's dataset",
+				Examples: []endpoint.Example{
+					{Name: "all", Summary: "All records", Body: []byte(`{}`)},
+					{
+						Name:    "accounts",
+						Summary: "Of a View of accounts, those of a tier",
+						Body:    []byte(`{"filters":{"icp_tier":{"value":"tier_1"}},"sort":{"field":"created_at","order":"desc"}}`),
+					},
+					{
+						Name:    "projects",
+						Summary: "Of a View of projects, the large ones",
+						Body:    []byte(`{"filters":{"sqft":{"value":[10000,null]}},"limit":100}`),
+					},
 				},
-				data:     schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)),
-				metadata: pageMetadataSchema, dryRun: dryRunAnswer, codes: []fault.Code{fault.ViewNotFound},
+				Data:     schema.Named("ViewRecords", schema.OneOfObjects("dataset", answers...)),
+				Metadata: endpoint.PageMetadataSchema, DryRun: dryRunAnswer, Codes: []fault.Code{fault.ViewNotFound},
 			}},
 	}
 }
@@ -108,58 +117,61 @@ type membersData struct {
 }
 
 func membersDataSchema(codes ...fault.Code) *schema.Schema {
-	return schema.Object(schema.Required("view_id", schema.UUID()), schema.Required("results", batchResults(recordIDKey, nil, codes...)))
+	return schema.Object(
+		schema.Required("view_id", schema.UUID()),
+		schema.Required("results", endpoint.BatchResults(recordIDKey, nil, codes...)),
+	)
 }
 
 // recordIDKey names a record in the results of a change.
 const recordIDKey = "record_id"
 
-// membersReply is batchReply with the View's id. A change of one record answers
+// membersReply is BatchReply with the View's id. A change of one record answers
 // as a batch of one.
-func (c *call) membersReply(results []batchResult) (reply, error) {
-	items, m, err := c.itemResults(recordIDKey, results)
-	return reply{membersData{views.ID(c.pathID("id")), items}, m}, err
+func membersReply(c *endpoint.Call, results []endpoint.BatchResult) (endpoint.Reply, error) {
+	items, m, err := c.ItemResults(recordIDKey, results)
+	return endpoint.Reply{Data: membersData{views.ID(c.PathID("id")), items}, Metadata: m}, err
 }
 
 var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]())).Named("ViewRecordToAdd")
 
-func (s *Server) addViewRecord(c *call, record *uuid.UUID) (reply, error) {
-	return s.addViewRecords(c, []batchItem[*uuid.UUID]{{in: record}})
+func (s *Server) addViewRecord(c *endpoint.Call, record *uuid.UUID) (endpoint.Reply, error) {
+	return s.addViewRecords(c, []endpoint.BatchItem[*uuid.UUID]{{In: record}})
 }
 
-func (s *Server) addViewRecords(c *call, items []batchItem[*uuid.UUID]) (reply, error) {
-	results := make([]batchResult, len(items))
+func (s *Server) addViewRecords(c *endpoint.Call, items []endpoint.BatchItem[*uuid.UUID]) (endpoint.Reply, error) {
+	results := make([]endpoint.BatchResult, len(items))
 	for i, item := range items {
-		results[i].err = item.err
-		if item.in != nil {
-			results[i].id = item.in.String()
+		results[i].Err = item.Err
+		if item.In != nil {
+			results[i].ID = item.In.String()
 		}
 	}
-	positions, records := validItems(items)
+	positions, records := endpoint.ValidItems(items)
 	ids := make([]uuid.UUID, len(records))
 	for i, record := range records {
 		ids[i] = *record
 	}
-	outcomes, err := s.Views.Memberships.Add(c.Context(), c.workspace(), views.ID(c.pathID("id")), ids)
+	outcomes, err := s.Views.Memberships.Add(c.Context(), c.Workspace(), views.ID(c.PathID("id")), ids)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	for i, outcome := range outcomes {
-		results[positions[i]].err = outcome
+		results[positions[i]].Err = outcome
 	}
-	return c.membersReply(results)
+	return membersReply(c, results)
 }
 
-func (s *Server) removeViewRecord(c *call) (reply, error) {
-	return s.removeViewRecords(c, []batchItem[uuid.UUID]{{in: c.pathID("recordId")}})
+func (s *Server) removeViewRecord(c *endpoint.Call) (endpoint.Reply, error) {
+	return s.removeViewRecords(c, []endpoint.BatchItem[uuid.UUID]{{In: c.PathID("recordId")}})
 }
 
-func (s *Server) removeViewRecords(c *call, items []batchItem[uuid.UUID]) (reply, error) {
-	_, ids := validItems(items)
-	if err := s.Views.Memberships.Remove(c.Context(), c.workspace(), views.ID(c.pathID("id")), ids); err != nil {
-		return reply{}, err
+func (s *Server) removeViewRecords(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
+	_, ids := endpoint.ValidItems(items)
+	if err := s.Views.Memberships.Remove(c.Context(), c.Workspace(), views.ID(c.PathID("id")), ids); err != nil {
+		return endpoint.Reply{}, err
 	}
-	return c.membersReply(resultsOf(items))
+	return membersReply(c, endpoint.ResultsOf(items))
 }
 
 // rowsData is the answer of a View-record search.
@@ -168,19 +180,19 @@ type rowsData struct {
 	Records []jsontext.Value `json:"records"`
 }
 
-func (s *Server) searchViewRecords(c *call) (reply, error) {
-	body, err := c.body()
+func (s *Server) searchViewRecords(c *endpoint.Call) (endpoint.Reply, error) {
+	body, err := c.Body()
 	if err != nil {
-		return reply{}, joinIssues(c.pathIssues, err)
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
 	}
-	if len(c.pathIssues) > 0 {
-		return reply{}, joinIssues(c.pathIssues, ofAnyDataset(searchOfView(body)))
+	if len(c.PathIssues) > 0 {
+		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, ofAnyDataset(searchOfView(body)))
 	}
-	search, _, err := s.viewSearch(c, views.ID(c.pathID("id")), nil, func(d catalog.Dataset) (query.Query, error) {
+	search, _, err := s.viewSearch(c, views.ID(c.PathID("id")), nil, func(d catalog.Dataset) (query.Query, error) {
 		return query.Parse(body, d, query.Base{Kind: catalog.View})
 	}, body)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	return s.search(c, search)
 }
@@ -188,10 +200,10 @@ func (s *Server) searchViewRecords(c *call) (reply, error) {
 // viewSearch is a search of a View, whose body parse parses. found has Views that were read
 // before, and gets this one, if it is not nil.
 func (s *Server) viewSearch(
-	c *call, id views.ID, found map[views.ID]views.View, parse func(catalog.Dataset) (query.Query, error),
+	c *endpoint.Call, id views.ID, found map[views.ID]views.View, parse func(catalog.Dataset) (query.Query, error),
 	body input.Value,
 ) (searching, views.View, error) {
-	base := query.Base{Kind: catalog.View, Workspace: c.workspace().String(), View: id.String()}
+	base := query.Base{Kind: catalog.View, Workspace: c.Workspace().String(), View: id.String()}
 	if err := s.checkCursor(body, base); err != nil {
 		return searching{}, views.View{}, err
 	}
@@ -246,8 +258,8 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 
 // viewToSearch returns a View. If there is none, the issues that the body
 // has for every View come first; parse parses the body.
-func (s *Server) viewToSearch(c *call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
-	v, err := s.Views.Views.ToSearch(c.Context(), c.workspace(), id)
+func (s *Server) viewToSearch(c *endpoint.Call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
+	v, err := s.Views.Views.ToSearch(c.Context(), c.Workspace(), id)
 	if fault.CodeOf(err) == fault.ViewNotFound {
 		err = cmp.Or(ofAnyDataset(parse), err)
 	}

@@ -10,7 +10,10 @@ import (
 )
 
 var (
-	staticDefinition  = schema.Named("StaticViewDefinition", schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))))
+	staticDefinition = schema.Named(
+		"StaticViewDefinition",
+		schema.Object(schema.Required("version", schema.Always(views.DefinitionVersion))),
+	)
 	dynamicDefinition = ofHeld(func(d catalog.Dataset) *schema.Schema { return schema.Named(d.Title()+"ViewDefinition", definition(d)) })
 	anyDefinition     = schema.Named("ViewDefinition", schema.AnyOfObjects(
 		staticDefinition, dynamicDefinition[catalog.Accounts], dynamicDefinition[catalog.Contacts],
@@ -58,7 +61,10 @@ func definition(d catalog.Dataset) *schema.Schema {
 	}
 	return schema.Object(
 		schema.Required("version", schema.Always(views.DefinitionVersion)),
-		schema.Required("q", schema.Free(query.MaxQuery).Described("As `query` of a search request; empty: no condition.").Example("tower")),
+		schema.Required(
+			"q",
+			schema.Free(query.MaxQuery).Described("As `query` of a search request; empty: no condition.").Example("tower"),
+		),
 		schema.Required("fields", schema.Object(fields...).Described("Conditions that must all be met.")),
 	)
 }

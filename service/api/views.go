@@ -10,7 +10,8 @@ import (
 	"atlas/internal/input"
 	"atlas/internal/rule"
 	"atlas/internal/schema"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/alerts"
 	"atlas/workspace/views"
@@ -26,69 +27,89 @@ type Views struct {
 
 const tagViews = "Views"
 
-func (s *Server) viewRoutes() []Route {
+func (s *Server) viewRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	upsertCodes := []fault.Code{
 		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict,
 		fault.ViewNameConflict, fault.LimitReached,
 	}
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/views", Operation: "list_views",
-			Scope: read, WorkspaceRequired: true, Caller: UsersForFavorites, Budget: Budget{placesRecords, 0, 128},
-			endpoint: noBody(s.listViews),
-			doc: operationDoc{
-				tag: tagViews, summary: "List Views, by name",
-				params: append(viewFilterParams(), pageParams(defaultViews)...), data: listOf("views", viewSchema), metadata: listMetadataSchema,
+			Scope: read, WorkspaceRequired: true, Caller: endpoint.UsersForFavorites,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},
+			Endpoint: endpoint.NoBody(s.listViews),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "List Views, by name",
+				Params: append(
+					viewFilterParams(),
+					endpoint.PageParams(
+						defaultViews,
+					)...), Data: endpoint.ListOf("views", viewSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "GET", Path: "/workspace/views/:id", Operation: "get_view",
-			Scope: read, Budget: Budget{placesRecords, 0, 64},
-			endpoint: noBody(s.getView),
-			doc: operationDoc{
-				tag: tagViews, summary: "Get one View",
-				data: viewDataSchema, codes: []fault.Code{fault.ViewNotFound},
+			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.NoBody(s.getView),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Get one View",
+				Data: viewDataSchema, Codes: []fault.Code{fault.ViewNotFound},
 			}},
 		{Method: "POST", Path: "/workspace/views/upsert", Operation: "upsert_view",
-			Scope: write, Budget: Budget{placesRecords, 0, 64},
-			endpoint: endpoint{body: viewUpsert, handle: s.upsertView},
-			doc: operationDoc{
-				tag: tagViews, summary: "Create or change a View",
-				text: "Without `id` it creates; with `id` it changes what is given.",
-				examples: []example{
-					{"dynamic", "A Dynamic View", []byte(`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`)},
-					{"static", "A Static View", []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`)},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Endpoint{Body: viewUpsert, Handle: s.upsertView},
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Create or change a View",
+				Text: "Without `id` it creates; with `id` it changes what is given.",
+				Examples: []endpoint.Example{
 					{
-						"rename", "Another name, if nobody changed it meanwhile",
-						[]byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`),
+						Name:    "dynamic",
+						Summary: "A Dynamic View",
+						Body: []byte(
+							`{"dataset":"project","view_type":"dynamic","name":"Towers in Calgary","definition":{"version":1,"q":"tower","fields":{"city":["Calgary"],"stories":{"min":"10"},"detected":{"after":"2026-01-31"}}}}`,
+						),
+					},
+					{
+						Name:    "static",
+						Summary: "A Static View",
+						Body:    []byte(`{"dataset":"account","view_type":"static","name":"To visit"}`),
+					},
+					{
+						Name: "rename", Summary: "Another name, if nobody changed it meanwhile",
+						Body: []byte(`{"id":"` + schema.SampleID + `","name":"To visit in spring","revision":1}`),
 					},
 				},
-				data: viewDataSchema, codes: upsertCodes,
-				links: schema.Map[openapi.Link]{
-					linkByID("get_view", "id", "/data/view/id"), linkByID("search_view_records", "id", "/data/view/id"),
-					linkByID("delete_view", "id", "/data/view/id"),
-					linkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
+				Data: viewDataSchema, Codes: upsertCodes,
+				Links: schema.Map[openapi.Link]{
+					endpoint.LinkByID("get_view", "id", "/data/view/id"), endpoint.LinkByID("search_view_records", "id", "/data/view/id"),
+					endpoint.LinkByID("delete_view", "id", "/data/view/id"),
+					endpoint.LinkByBody("upsert_favorite_view", viewIDKey, "/data/view/id"),
 				},
 			}},
 		{Method: "POST", Path: "/workspace/views/upsert/batch", Operation: "upsert_views_batch",
-			Scope: write, Budget: Budget{placesRecords, 0, 512},
-			endpoint: endpoint{body: batchBody("inputs", viewUpsert), item: viewUpsert, items: "inputs", handle: s.upsertViews},
-			doc: operationDoc{
-				tag: tagViews, summary: "Create or change several Views",
-				data: resultsData(batchResults(viewIDKey, viewDataSchema, batchCodes(upsertCodes...)...)),
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 512},
+			Endpoint: endpoint.Endpoint{
+				Body:   endpoint.BatchBody("inputs", viewUpsert),
+				Item:   viewUpsert,
+				Items:  "inputs",
+				Handle: s.upsertViews,
+			},
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Create or change several Views",
+				Data: endpoint.ResultsData(endpoint.BatchResults(viewIDKey, viewDataSchema, endpoint.BatchCodes(upsertCodes...)...)),
 			}},
 		{Method: "DELETE", Path: "/workspace/views/:id", Operation: "delete_view",
-			Scope: write, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteView),
-			doc: operationDoc{
-				tag: tagViews, summary: "Delete a View, for everybody",
-				text: "Its memberships and Favorites go with it.",
-				data: deletedSchema, codes: []fault.Code{fault.ViewNotFound},
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteView),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Delete a View, for everybody",
+				Text: "Its memberships and Favorites go with it.",
+				Data: deletedSchema, Codes: []fault.Code{fault.ViewNotFound},
 			}},
 		{Method: "POST", Path: "/workspace/views/delete/batch", Operation: "delete_views_batch",
-			Scope: write, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takesBatch("ids", rule.UUID[views.ID](), s.deleteViews),
-			doc: operationDoc{
-				tag: tagViews, summary: "Delete several Views",
-				data: resultsData(batchResults(viewIDKey, nil, batchCodes(fault.ViewNotFound)...)),
+			Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.TakesBatch("ids", rule.UUID[views.ID](), s.deleteViews),
+			Doc: endpoint.Doc{
+				Tag: tagViews, Summary: "Delete several Views",
+				Data: endpoint.ResultsData(endpoint.BatchResults(viewIDKey, nil, endpoint.BatchCodes(fault.ViewNotFound)...)),
 			}},
 	}
 }
@@ -103,19 +124,19 @@ const viewIDKey = "view_id"
 // in characters.
 const maxNamePart = 500
 
-func (s *Server) listViews(c *call) (reply, error) {
+func (s *Server) listViews(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
-	f, err := c.viewFilter(&issues)
+	f, err := viewFilter(c, &issues)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	m, err := c.page(defaultViews)
-	if err := joinIssues(issues, err); err != nil {
-		return reply{}, err
+	m, err := c.Page(defaultViews)
+	if err := endpoint.JoinIssues(issues, err); err != nil {
+		return endpoint.Reply{}, err
 	}
-	f.Viewer, f.Limit, f.Offset = c.principal.User, m.Limit, m.Offset
-	views, err := s.Views.Views.List(c.Context(), c.workspace(), f)
-	return list("views", views, m), err
+	f.Viewer, f.Limit, f.Offset = c.Principal.User, m.Limit, m.Offset
+	views, err := s.Views.Views.List(c.Context(), c.Workspace(), f)
+	return endpoint.List("views", views, m), err
 }
 
 // viewFilterParams describe the query parameters that viewFilter reads.
@@ -133,10 +154,10 @@ func viewFilterParams() []openapi.Parameter {
 }
 
 // viewFilter reads the query parameters of a list of Views.
-func (c *call) viewFilter(issues *input.Issues) (f views.Filter, err error) {
+func viewFilter(c *endpoint.Call, issues *input.Issues) (f views.Filter, err error) {
 	given := input.Value{Kind: input.Object}
 	for _, name := range []string{"dataset", "view_type", "record_id", "favorite_only", "id"} {
-		switch text, isGiven, e := c.param(name); {
+		switch text, isGiven, e := c.Param(name); {
 		case e != nil:
 			err = e
 			if name == "id" {
@@ -152,7 +173,7 @@ func (c *call) viewFilter(issues *input.Issues) (f views.Filter, err error) {
 	f.Record = rule.Pointer(rule.UUID[uuid.UUID]()).Member(issues, r, "record_id", false)
 	f.Favorites = rule.Enum("true", "false").Member(issues, r, "favorite_only", false) == "true"
 	f.ID = rule.Pointer(rule.UUID[views.ID]()).Member(issues, r, "id", false)
-	text, isGiven, e := c.param("query")
+	text, isGiven, e := c.Param("query")
 	if e != nil {
 		return f, e
 	}
@@ -177,61 +198,61 @@ type viewData struct {
 
 var viewDataSchema = schema.Named("ViewData", schema.Object(schema.Required("view", viewSchema)))
 
-func (s *Server) getView(c *call) (reply, error) {
-	v, err := s.Views.Views.Get(c.Context(), c.workspace(), views.ID(c.pathID("id")), c.principal.User)
-	return free(viewData{v}), err
+func (s *Server) getView(c *endpoint.Call) (endpoint.Reply, error) {
+	v, err := s.Views.Views.Get(c.Context(), c.Workspace(), views.ID(c.PathID("id")), c.Principal.User)
+	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertView(c *call) (reply, error) {
-	body, err := c.body()
+func (s *Server) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
+	body, err := c.Body()
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
 	change, err := views.ParseChange(body)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	v, err := s.Views.Views.Upsert(c.Context(), c.workspace(), c.principal.User, change)
-	return free(viewData{v}), err
+	v, err := s.Views.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertViews(c *call) (reply, error) {
-	items, err := c.batchItems("inputs", maxBatch, nil)
+func (s *Server) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
+	items, err := c.BatchItems("inputs", endpoint.MaxBatch, nil)
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	results, changes := make([]batchResult, len(items)), make([]views.Change, len(items))
+	results, changes := make([]endpoint.BatchResult, len(items)), make([]views.Change, len(items))
 	for i, item := range items {
-		results[i].id, _ = input.ParseUUID(item.value.Get("id").Text)
-		if results[i].err = item.issues.Err(); results[i].err == nil {
-			changes[i], results[i].err = views.ParseChange(withoutNulls(item.value, c.route.item))
+		results[i].ID, _ = input.ParseUUID(item.Value.Get("id").Text)
+		if results[i].Err = item.Issues.Err(); results[i].Err == nil {
+			changes[i], results[i].Err = views.ParseChange(endpoint.WithoutNulls(item.Value, c.Route.Item))
 		}
 	}
-	err = c.oneByOne(results, func(i int) batchResult {
-		v, err := s.Views.Views.Upsert(c.Context(), c.workspace(), c.principal.User, changes[i])
+	err = c.OneByOne(results, func(i int) endpoint.BatchResult {
+		v, err := s.Views.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, changes[i])
 		if err != nil {
-			return batchResult{id: results[i].id, err: err}
+			return endpoint.BatchResult{ID: results[i].ID, Err: err}
 		}
-		return batchResult{id: v.ID.String(), data: viewData{v}}
+		return endpoint.BatchResult{ID: v.ID.String(), Data: viewData{v}}
 	})
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	return c.batchReply(viewIDKey, results)
+	return c.BatchReply(viewIDKey, results)
 }
 
-func (s *Server) deleteView(c *call) (reply, error) {
-	err := s.Views.Views.Delete(c.Context(), c.workspace(), views.ID(c.pathID("id")))
-	return free(deleted{true}), err
+func (s *Server) deleteView(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Views.Views.Delete(c.Context(), c.Workspace(), views.ID(c.PathID("id")))
+	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) deleteViews(c *call, items []batchItem[views.ID]) (reply, error) {
-	results := resultsOf(items)
-	err := c.oneByOne(results, func(i int) batchResult {
-		return batchResult{id: results[i].id, err: s.Views.Views.Delete(c.Context(), c.workspace(), items[i].in)}
+func (s *Server) deleteViews(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+	results := endpoint.ResultsOf(items)
+	err := c.OneByOne(results, func(i int) endpoint.BatchResult {
+		return endpoint.BatchResult{ID: results[i].ID, Err: s.Views.Views.Delete(c.Context(), c.Workspace(), items[i].In)}
 	})
 	if err != nil {
-		return reply{}, err
+		return endpoint.Reply{}, err
 	}
-	return c.batchReply(viewIDKey, results)
+	return c.BatchReply(viewIDKey, results)
 }

@@ -99,7 +99,11 @@ func viewBody(dataset, kind, name string) string {
 func TestViewsOverHTTP(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)
-	mine := w.create(t, w.member, `{"dataset":"project","view_type":"dynamic","name":"Mine","definition":{"version":1,"q":" x ","fields":{"sqft":{"min":"5"}}}}`)
+	mine := w.create(
+		t,
+		w.member,
+		`{"dataset":"project","view_type":"dynamic","name":"Mine","definition":{"version":1,"q":" x ","fields":{"sqft":{"min":"5"}}}}`,
+	)
 	if mine.CreatedBy == nil || mine.Revision != 1 || mine.Favorite || mine.Records != nil || "workspace_id="+mine.WorkspaceID != w.in ||
 		string(mine.Definition) != `{"version":1,"q":"x","fields":{"sqft":{"min":"5"}}}` {
 		t.Errorf("created: %+v %s", mine, mine.Definition)
@@ -281,7 +285,12 @@ func TestRecordsOfViewsOverHTTP(t *testing.T) {
 		t.Errorf("one refused: %+v, %v", one, m)
 	}
 	short, all := w.results(t, w.member, path+"add/batch", fmt.Sprintf(
-		`{"inputs":[{"record_id":%q},{"record_id":%q},{"record_id":%q},{"record_id":"x"},{},{"record_id":%q}]}`, id(1), id(2), id(9), searchtest.ID("a", 1)))
+		`{"inputs":[{"record_id":%q},{"record_id":%q},{"record_id":%q},{"record_id":"x"},{},{"record_id":%q}]}`,
+		id(1),
+		id(2),
+		id(9),
+		searchtest.ID("a", 1),
+	))
 	if diff := cmp.Diff(
 		[]string{"ok", "record_not_visible", "record_not_found", "invalid_input", "invalid_input", "record_not_found"},
 		short,
@@ -323,7 +332,8 @@ func TestRecordsOfViewsOverHTTP(t *testing.T) {
 		}
 		a := w.call(t, token, "POST", "/workspace/views/"+view+"/records/search", body)
 		a.into(t, &data, &m)
-		if charged := a.header.Get("X-Credits-Charged"); charged != fmt.Sprint(len(data.Records)) || m["credits"] != float64(len(data.Records)) {
+		if charged := a.header.Get("X-Credits-Charged"); charged != fmt.Sprint(len(data.Records)) ||
+			m["credits"] != float64(len(data.Records)) {
 			t.Errorf("%d rows cost %s, %v", len(data.Records), charged, m["credits"])
 		}
 		if want := map[string]string{people.ID: "contact", firms.ID: "account"}[view]; data.Dataset != want || data.Records == nil {
@@ -400,7 +410,14 @@ func TestFavoritesOverHTTP(t *testing.T) {
 	w.call(t, w.member, "POST", path+"/upsert", `{"view_id":"`+ids[1]+`","position":0}`).into(t, &one, nil)
 	short, all := w.results(t, w.member, path+"/upsert/batch", fmt.Sprintf(
 		`{"inputs":[{"view_id":%q,"position":0},{"view_id":%q},{"view_id":%q},{"view_id":%q,"position":-1},{"view_id":%q,"position":1},{"user_id":%q,"view_id":%q}]}`,
-		ids[2], ids[3], unknownID, ids[0], ids[2], unknownID, ids[1]))
+		ids[2],
+		ids[3],
+		unknownID,
+		ids[0],
+		ids[2],
+		unknownID,
+		ids[1],
+	))
 	if diff := cmp.Diff([]string{"ok", "ok", "view_not_found", "invalid_input", "ok", "invalid_input"}, short); diff != "" {
 		t.Errorf("a batch (-want +got):\n%s", diff)
 	}
@@ -539,7 +556,11 @@ func TestAlertsOverHTTP(t *testing.T) {
 	w := newViewWorld(t)
 	dynamic := w.create(t, w.member, viewBody("project", "dynamic", "All"))
 	static := w.create(t, w.member, viewBody("project", "static", "Some"))
-	scored := w.create(t, w.member, `{"dataset":"account","view_type":"dynamic","name":"Best","definition":{"version":1,"q":"","fields":{"atlas_score":{"min":"80"}}}}`)
+	scored := w.create(
+		t,
+		w.member,
+		`{"dataset":"account","view_type":"dynamic","name":"Best","definition":{"version":1,"q":"","fields":{"atlas_score":{"min":"80"}}}}`,
+	)
 	ask := func(method, path, body string, status int, into any) {
 		t.Helper()
 		a := w.call(t, w.member, method, "/workspace"+path+w.in, body)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 	"atlas/workspace/people"
 )
@@ -31,7 +31,7 @@ func TestAccessThatEndsWhileARequestWaits(t *testing.T) {
 		w.call(t, key, "POST", path, `{}`).into(t, new(any), &from)
 		body := `{"wait_s":8,"records":true,"cursor":"` + from.Next + `"}`
 		tokens := map[string]string{"a revoked key": key, "a removed admin": tokenFor(t, admin)}
-		if r.Throttling != api.Metered { // what changes in the workspace ends the waiting, a removal too
+		if r.Throttling != endpoint.Metered { // what changes in the workspace ends the waiting, a removal too
 			body = `{"wait_s":8,"cursor":"` + from.Next + `"}`
 			delete(tokens, "a removed admin")
 		}
@@ -42,7 +42,7 @@ func TestAccessThatEndsWhileARequestWaits(t *testing.T) {
 				if a.status != 403 || a.code() != "forbidden" || time.Since(began) < 5*time.Second {
 					t.Errorf("%s, %s after %s: %d %s", r.Operation, name, time.Since(began), a.status, a.text)
 				}
-				if charged := a.header.Get("X-Credits-Charged"); r.Throttling == api.Metered && charged != "0" {
+				if charged := a.header.Get("X-Credits-Charged"); r.Throttling == endpoint.Metered && charged != "0" {
 					t.Errorf("%s, %s: %q credits charged", r.Operation, name, charged)
 				}
 			})
@@ -50,7 +50,7 @@ func TestAccessThatEndsWhileARequestWaits(t *testing.T) {
 		waiting.Go(func() {
 			time.Sleep(2 * time.Second) // the requests wait
 			_, err := w.directory.RevokeKey(t.Context(), id)
-			if err == nil && r.Throttling == api.Metered {
+			if err == nil && r.Throttling == endpoint.Metered {
 				_, err = people.NewMembers(w.system, nil).Remove(t.Context(), in, people.OperatorActor, admin.ID)
 			}
 			if err != nil {

@@ -8,7 +8,8 @@ import (
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/search/query"
-	"atlas/service/api/openapi"
+	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/jobs"
 	"atlas/workspace/views"
@@ -17,79 +18,86 @@ import (
 
 const tagWebhooks = "Webhooks"
 
-func (s *Server) webhookRoutes() []Route {
+func (s *Server) webhookRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	oneWebhook := schema.Object(schema.Required("webhook", webhookSchema))
 	oneDelivery := schema.Object(schema.Required("delivery", deliverySchema))
-	return []Route{
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/webhooks", Operation: "list_webhooks",
-			Scope: read, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: lists("webhooks", defaultPeople, s.listWebhooks),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "List webhooks, the oldest first",
-				text:   "An API key without `workspace:write`, which may not manage webhooks, gets `url` without path and query.",
-				params: pageParams(defaultPeople), data: listOf("webhooks", webhookSchema), metadata: listMetadataSchema,
+			Scope: read, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Lists("webhooks", defaultPeople, s.listWebhooks),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "List webhooks, the oldest first",
+				Text: "An API key without `workspace:write`, which may not manage webhooks, gets `url` without path and query.",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("webhooks", webhookSchema), Metadata: endpoint.ListMetadataSchema,
 			}},
 		{Method: "POST", Path: "/workspace/webhooks/upsert", Operation: "upsert_webhook",
-			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: takes(s.webhookUpsert(), s.upsertWebhook),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Create a webhook, or change and enable one",
-				text:  "`secret` is in the answer to creation and rotation only.",
-				data:  oneWebhook,
-				codes: []fault.Code{fault.NotFound, fault.LimitReached, fault.ViewNotFound, fault.BadRequest},
-				links: schema.Map[openapi.Link]{
-					linkByID("delete_webhook", "id", "/data/webhook/id"),
-					linkByID("test_webhook", "id", "/data/webhook/id"),
+			Scope: write, Caller: endpoint.Admins, Secret: true, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.Takes(s.webhookUpsert(), s.upsertWebhook),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Create a webhook, or change and enable one",
+				Text:  "`secret` is in the answer to creation and rotation only.",
+				Data:  oneWebhook,
+				Codes: []fault.Code{fault.NotFound, fault.LimitReached, fault.ViewNotFound, fault.BadRequest},
+				Links: schema.Map[openapi.Link]{
+					endpoint.LinkByID("delete_webhook", "id", "/data/webhook/id"),
+					endpoint.LinkByID("test_webhook", "id", "/data/webhook/id"),
 				},
 			}},
 		{Method: "DELETE", Path: "/workspace/webhooks/:id", Operation: "delete_webhook",
-			Scope: write, Caller: Admins, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.deleteWebhook),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Delete a webhook", text: "What waits for it is not delivered.",
-				data: deletedSchema, codes: []fault.Code{fault.NotFound},
+			Scope: write, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.deleteWebhook),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Delete a webhook", Text: "What waits for it is not delivered.",
+				Data: deletedSchema, Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/webhooks/:id/test", Operation: "test_webhook",
-			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.testWebhook),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Send `webhook.test` to a webhook", text: "A disabled webhook gets it too. It is sent in the background: the log of deliveries shows the outcome.",
-				data: oneDelivery, codes: []fault.Code{fault.NotFound},
+			Scope: write, Caller: endpoint.Admins, Throttling: endpoint.Limited,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.testWebhook),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Send `webhook.test` to a webhook", Text: "A disabled webhook gets it too. It is sent in the background: the log of deliveries shows the outcome.",
+				Data: oneDelivery, Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/webhooks/:id/rotate", Operation: "rotate_webhook",
-			Scope: write, Caller: Admins, Secret: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.rotateWebhook),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Give a webhook a new secret", text: "For 24 hours deliveries are signed with the secret before too.",
-				data: oneWebhook, codes: []fault.Code{fault.NotFound},
+			Scope: write, Caller: endpoint.Admins, Secret: true, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.rotateWebhook),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Give a webhook a new secret", Text: "For 24 hours deliveries are signed with the secret before too.",
+				Data: oneWebhook, Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "GET", Path: "/workspace/webhooks/:id/deliveries", Operation: "list_webhook_deliveries",
-			Scope: read, Caller: Admins, Budget: Budget{placesRecords, 0, 64},
-			endpoint: lists("deliveries", defaultPeople, s.listDeliveries),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "List the deliveries of a webhook, the newest first", text: "Those of the last 30 days.",
-				params: pageParams(defaultPeople), data: listOf("deliveries", deliverySchema), metadata: listMetadataSchema,
-				codes: []fault.Code{fault.NotFound},
+			Scope: read, Caller: endpoint.Admins, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Lists("deliveries", defaultPeople, s.listDeliveries),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "List the deliveries of a webhook, the newest first", Text: "Those of the last 30 days.",
+				Params: endpoint.PageParams(
+					defaultPeople,
+				), Data: endpoint.ListOf("deliveries", deliverySchema), Metadata: endpoint.ListMetadataSchema,
+				Codes: []fault.Code{fault.NotFound},
 			}},
 		{Method: "POST", Path: "/workspace/webhooks/:id/deliveries/:deliveryId/replay", Operation: "replay_webhook_delivery",
-			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.replayDelivery),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Deliver again", text: "With the same `webhook-id`. A delivery that is pending stays as it is.",
-				data: oneDelivery, codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
+			Scope: write, Caller: endpoint.Admins, Throttling: endpoint.Limited,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.replayDelivery),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Deliver again", Text: "With the same `webhook-id`. A delivery that is pending stays as it is.",
+				Data: oneDelivery, Codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
 			}},
 		{Method: "POST", Path: "/workspace/webhooks/:id/replay", Operation: "replay_webhook",
-			Scope: write, Caller: Admins, Throttling: Limited, Budget: Budget{placesRecords, 0, 64},
-			endpoint: takes(replaySpan, s.replayWebhook),
-			doc: operationDoc{
-				tag: tagWebhooks, summary: "Deliver again what was made in a span of time",
-				text: "From `from` to before `to`, delivered or failed, the oldest first, at most 10,000: `next` is the `from` of the next call, null when nothing is left.",
-				data: schema.Object(
+			Scope: write, Caller: endpoint.Admins, Throttling: endpoint.Limited,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 64},
+			Endpoint: endpoint.Takes(replaySpan, s.replayWebhook),
+			Doc: endpoint.Doc{
+				Tag: tagWebhooks, Summary: "Deliver again what was made in a span of time",
+				Text: "From `from` to before `to`, delivered or failed, the oldest first, at most 10,000: `next` is the `from` of the next call, null when nothing is left.",
+				Data: schema.Object(
 					schema.Required("replayed", schema.Integer(0, webhooks.MaxReplay)),
 					schema.Required("next", schema.Nullable(schema.Time())),
 				),
-				codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
+				Codes: []fault.Code{fault.NotFound, fault.WebhookDisabled},
 			}},
 	}
 }
@@ -101,7 +109,8 @@ var namedViewSchema = schema.Named("WebhookView", schema.Object(
 	schema.Required("name", schema.Nullable(schema.String("Towers in Calgary")).Described("Null for a View that is deleted.")),
 	schema.Required("state", schema.OneOf(webhooks.NamedStates()...).Described(
 		"`waiting`, `watching` and `resting` as those of an alert. `off`: the webhook is disabled, or did not choose `view.matched`. `deleted`: there is no such View anymore.",
-	)),
+	),
+	),
 	schema.Required("rest", alertRestSchema),
 ))
 
@@ -110,7 +119,8 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 	schema.Required("url", schema.String("https://hooks.example/atlas")),
 	schema.Required(
 		"url_digest",
-		schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").Described("The SHA-256 of the whole URL, in hexadecimal."),
+		schema.String("d3020ea88224231384b6588974416d677ccf32b860bfd1ae7fad1c85669d674c").
+			Described("The SHA-256 of the whole URL, in hexadecimal."),
 	),
 	schema.Required("events", schema.Array(webhookEvent.Schema, 1, len(webhooks.Events()))),
 	schema.Required("view_ids", schema.Array(schema.UUID(), 0, webhooks.MaxViews).Described("The Views that `view.matched` is about.")),
@@ -118,11 +128,15 @@ var webhookSchema = schema.Named("Webhook", schema.Object(
 		"views",
 		schema.Array(namedViewSchema, 0, webhooks.MaxViews).Described("What becomes of each of `view_ids`, in the same order."),
 	),
-	schema.Required("enabled", schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it.")),
+	schema.Required(
+		"enabled",
+		schema.Boolean().Described("False once the receiver answered 410, or failed for 24 hours. An upsert enables it."),
+	),
 	schema.Required("created_at", schema.Time()),
 	schema.Optional(
 		"secret",
-		schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again."),
+		schema.String("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw").
+			Described("Signs deliveries by Standard Webhooks. In the answer to creation and rotation only, not in one to their repetition: rotate it again."),
 	),
 ))
 
@@ -149,7 +163,7 @@ type (
 	}
 )
 
-func (d webhookData) withoutSecrets() (any, []string) {
+func (d webhookData) WithoutSecrets() (any, []string) {
 	if d.Webhook.Secret == "" {
 		return d, nil
 	}
@@ -157,9 +171,9 @@ func (d webhookData) withoutSecrets() (any, []string) {
 	return d, []string{"webhook.secret"}
 }
 
-func (s *Server) listWebhooks(c *call, m listMetadata) ([]webhooks.Webhook, error) {
-	page, err := s.People.Webhooks.List(c.Context(), c.workspace(), m.Limit, m.Offset)
-	if c.principal.RequireScope(workspace.WorkspaceWrite) != nil {
+func (s *Server) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Webhook, error) {
+	page, err := s.People.Webhooks.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+	if c.Principal.RequireScope(workspace.WorkspaceWrite) != nil {
 		for i, w := range page {
 			page[i] = w.WithoutPath()
 		}
@@ -202,33 +216,33 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 	).Named("WebhookUpsert")
 }
 
-func (s *Server) upsertWebhook(c *call, change webhooks.Change) (reply, error) {
-	w, err := s.People.Webhooks.Upsert(c.Context(), c.workspace(), change)
-	return free(webhookData{w}), err
+func (s *Server) upsertWebhook(c *endpoint.Call, change webhooks.Change) (endpoint.Reply, error) {
+	w, err := s.People.Webhooks.Upsert(c.Context(), c.Workspace(), change)
+	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s *Server) deleteWebhook(c *call) (reply, error) {
-	err := s.People.Webhooks.Delete(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")))
-	return free(deleted{true}), err
+func (s *Server) deleteWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.People.Webhooks.Delete(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) testWebhook(c *call) (reply, error) {
-	d, err := s.People.Webhooks.Test(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")))
-	return free(deliveryData{d}), err
+func (s *Server) testWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.People.Webhooks.Test(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+	return endpoint.FreeReply(deliveryData{d}), err
 }
 
-func (s *Server) rotateWebhook(c *call) (reply, error) {
-	w, err := s.People.Webhooks.Rotate(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")))
-	return free(webhookData{w}), err
+func (s *Server) rotateWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	w, err := s.People.Webhooks.Rotate(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s *Server) listDeliveries(c *call, m listMetadata) ([]webhooks.Delivery, error) {
-	return s.People.Webhooks.Deliveries(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")), m.Limit, m.Offset)
+func (s *Server) listDeliveries(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Delivery, error) {
+	return s.People.Webhooks.Deliveries(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), m.Limit, m.Offset)
 }
 
-func (s *Server) replayDelivery(c *call) (reply, error) {
-	d, err := s.People.Webhooks.Replay(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")), jobs.ID(c.pathID("deliveryId")))
-	return free(deliveryData{d}), err
+func (s *Server) replayDelivery(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.People.Webhooks.Replay(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), jobs.ID(c.PathID("deliveryId")))
+	return endpoint.FreeReply(deliveryData{d}), err
 }
 
 var replaySpan = rule.Object(
@@ -242,7 +256,7 @@ type replayData struct {
 	Next     *string `json:"next"`
 }
 
-func (s *Server) replayWebhook(c *call, span webhooks.Span) (reply, error) {
-	r, err := s.People.Webhooks.ReplaySpan(c.Context(), c.workspace(), webhooks.ID(c.pathID("id")), span)
-	return free(replayData{r.Replayed, workspace.FormatTime(r.Next)}), err
+func (s *Server) replayWebhook(c *endpoint.Call, span webhooks.Span) (endpoint.Reply, error) {
+	r, err := s.People.Webhooks.ReplaySpan(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), span)
+	return endpoint.FreeReply(replayData{r.Replayed, workspace.FormatTime(r.Next)}), err
 }

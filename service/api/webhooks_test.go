@@ -36,7 +36,8 @@ func TestWebhooks(t *testing.T) {
 	_, other := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Two", workspace.Pro, 1000)}})
 	const base = "/workspace/webhooks"
 	var made struct{ Webhook webhook }
-	w.call(t, key, "POST", base+"/upsert", `{"url":"https://hooks.example/a","events":["record.deleted","record.changed","record.deleted"]}`).into(t, &made, nil)
+	w.call(t, key, "POST", base+"/upsert", `{"url":"https://hooks.example/a","events":["record.deleted","record.changed","record.deleted"]}`).
+		into(t, &made, nil)
 	first := made.Webhook
 	if !first.Enabled || strings.Join(first.Events, " ") != "record.changed record.deleted" || !strings.HasPrefix(first.Secret, "whsec_") {
 		t.Errorf("created: %+v", first)

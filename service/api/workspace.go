@@ -3,19 +3,20 @@ package api
 import (
 	"atlas/internal/schema"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
 const tagWorkspace = "Workspace"
 
-func (s *Server) workspaceRoutes() []Route {
-	return []Route{
+func (s *Server) workspaceRoutes() []endpoint.Route {
+	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace", Operation: "get_workspace",
-			Scope: workspace.WorkspaceRead, Throttling: Never, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getWorkspace),
-			doc: operationDoc{
-				tag: tagWorkspace, summary: "Get the workspace",
-				data: schema.Object(
+			Scope: workspace.WorkspaceRead, Throttling: endpoint.Never, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getWorkspace),
+			Doc: endpoint.Doc{
+				Tag: tagWorkspace, Summary: "Get the workspace",
+				Data: schema.Object(
 					schema.Required("id", schema.UUID()),
 					schema.Required("name", schema.String("Acme")),
 					schema.Required("plan", schema.Const(string(workspace.Pro))),
@@ -25,11 +26,11 @@ func (s *Server) workspaceRoutes() []Route {
 				),
 			}},
 		{Method: "GET", Path: "/workspace/credits", Operation: "get_credits",
-			Scope: workspace.WorkspaceRead, Throttling: Never, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getCredits),
-			doc: operationDoc{
-				tag: tagWorkspace, summary: "See the credits of the last 24 hours",
-				data: schema.Object(
+			Scope: workspace.WorkspaceRead, Throttling: endpoint.Never, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getCredits),
+			Doc: endpoint.Doc{
+				Tag: tagWorkspace, Summary: "See the credits of the last 24 hours",
+				Data: schema.Object(
 					schema.Required("plan", schema.Const(string(workspace.Pro))),
 					schema.Required("remaining", remainingCredits.Described("The ceiling without what was used; not below 0.")),
 					schema.Required("ceiling", creditCeiling),
@@ -38,11 +39,12 @@ func (s *Server) workspaceRoutes() []Route {
 				),
 			}},
 		{Method: "GET", Path: "/data/usage", Operation: "get_usage",
-			Scope: workspace.DataRead, Throttling: Never, WorkspaceRequired: true, Budget: Budget{placesRecords, 0, 32},
-			endpoint: noBody(s.getUsage),
-			doc: operationDoc{
-				tag: tagFields, summary: "See what was used, by operation",
-				data: schema.Object(
+			Scope: workspace.DataRead, Throttling: endpoint.Never, WorkspaceRequired: true,
+			Budget:   endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
+			Endpoint: endpoint.NoBody(s.getUsage),
+			Doc: endpoint.Doc{
+				Tag: tagFields, Summary: "See what was used, by operation",
+				Data: schema.Object(
 					schema.Required("used_credits", usedCredits),
 					schema.Required("ceiling", creditCeiling),
 					schema.Required("remaining", remainingCredits),
@@ -50,10 +52,17 @@ func (s *Server) workspaceRoutes() []Route {
 					schema.Required("by_hour", schema.Array(schema.Object(
 						schema.Required("from", schema.Time()), schema.Required("credits", usedCredits),
 					), 0, credits.Hours+1).Described("Credits by clock hour, of the hours in which some were used; they add up to `used_credits`.")),
-					schema.Required("by_tool", schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
-						Example(map[string]any{"search_projects": sampleUsed})),
-					schema.Required("by_key", schema.ByKey(schema.Count()).Described("Credits by the id of the API key; the rest of `used_credits` is that of users.").
-						Example(map[string]any{"0196f0a2-6c1e-7d3a-9b5f-2f4f1d7c8a10": sampleUsed})),
+					schema.Required(
+						"by_tool",
+						schema.ByKey(schema.Count()).Described("Credits by operation id; they add up to `used_credits`.").
+							Example(map[string]any{"search_projects": sampleUsed}),
+					),
+					schema.Required(
+						"by_key",
+						schema.ByKey(schema.Count()).
+							Described("Credits by the id of the API key; the rest of `used_credits` is that of users.").
+							Example(map[string]any{"0196f0a2-6c1e-7d3a-9b5f-2f4f1d7c8a10": sampleUsed}),
+					),
 				),
 			}},
 	}
@@ -68,10 +77,10 @@ var (
 	creditCeiling    = schema.Integer(1, workspace.MaxCeiling).Example(workspace.DefaultCeiling)
 )
 
-func (s *Server) getWorkspace(c *call) (reply, error) {
-	summary, err := s.Workspaces.Summary(c.Context(), c.workspace())
-	summary.Role = c.principal.RoleOrNil()
-	return free(summary), err
+func (s *Server) getWorkspace(c *endpoint.Call) (endpoint.Reply, error) {
+	summary, err := s.Workspaces.Summary(c.Context(), c.Workspace())
+	summary.Role = c.Principal.RoleOrNil()
+	return endpoint.FreeReply(summary), err
 }
 
 // creditsData is the answer of GET /workspace/credits.
@@ -83,10 +92,10 @@ type creditsData struct {
 	WindowHours int            `json:"window_hours"`
 }
 
-func (s *Server) getCredits(c *call) (reply, error) {
-	w := c.principal.Workspace
+func (s *Server) getCredits(c *endpoint.Call) (endpoint.Reply, error) {
+	w := c.Principal.Workspace
 	usage, err := s.usage(c)
-	return free(creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}), err
+	return endpoint.FreeReply(creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}), err
 }
 
 // usageData is the answer of GET /data/usage.
@@ -106,16 +115,16 @@ type hourData struct {
 	Credits int64  `json:"credits"`
 }
 
-func (s *Server) getUsage(c *call) (reply, error) {
+func (s *Server) getUsage(c *endpoint.Call) (endpoint.Reply, error) {
 	usage, err := s.usage(c)
 	hours := make([]hourData, len(usage.ByHour))
 	for i, h := range usage.ByHour {
 		hours[i] = hourData{h.From.Format(workspace.TimeFormat), h.Credits}
 	}
-	return free(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool, usage.ByKey}), err
+	return endpoint.FreeReply(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool, usage.ByKey}), err
 }
 
-func (s *Server) usage(c *call) (credits.Usage, error) {
-	w := c.principal.Workspace
+func (s *Server) usage(c *endpoint.Call) (credits.Usage, error) {
+	w := c.Principal.Workspace
 	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
 }

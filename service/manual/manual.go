@@ -13,7 +13,7 @@ import (
 
 	"atlas/internal/asset"
 	"atlas/internal/input"
-	"atlas/service/api/openapi"
+	"atlas/service/openapi"
 )
 
 // Options say what the pages are made of.

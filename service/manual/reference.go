@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"atlas/service/api/openapi"
+	"atlas/service/openapi"
 )
 
 // operation is what the reference shows of one.

@@ -23,6 +23,7 @@ import (
 	"atlas/search/query"
 	"atlas/search/searchtest"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 	"atlas/workspace/book"
 )
 
@@ -199,8 +200,8 @@ func wantDescribed(t *testing.T, dataset, schema, field string) {
 		t.Errorf("%s has %d descriptors of %s", dataset, len(found), field)
 	}
 	answer := httptest.NewRecorder()
-	server := &api.Server{Core: api.Core{Log: slog.New(slog.DiscardHandler)}}
-	server.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, api.Version+"/openapi.json", nil))
+	server := &api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}
+	server.Handler().ServeHTTP(answer, httptest.NewRequest(http.MethodGet, endpoint.Version+"/openapi.json", nil))
 	var d struct {
 		Components struct {
 			Schemas map[string]struct {

@@ -12,9 +12,9 @@ import (
 	"atlas/search"
 	"atlas/search/catalog"
 	"atlas/search/words"
-	"atlas/service/api"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 )
 
 // Config is everything `atlas serve` needs.
@@ -82,7 +82,7 @@ func (c Config) Check() error {
 	}
 	c.checkKnown(&f)
 	for _, origin := range c.CORSOrigins {
-		if err := api.CheckOrigin(origin); err != nil {
+		if err := endpoint.CheckOrigin(origin); err != nil {
 			f.Add("--cors-origins (ATLAS_CORS_ORIGINS): %v", err)
 		}
 	}

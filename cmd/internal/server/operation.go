@@ -16,8 +16,8 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/elastic"
 	"atlas/internal/telemetry"
-	"atlas/service/api"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/service/mcp"
 	"atlas/workspace/jobs"
 	"atlas/workspace/postgres"
@@ -231,4 +231,4 @@ func serveMetrics(ctx context.Context, address string, m *telemetry.Metrics, fai
 	}, nil
 }
 
-var _ api.Meter = (*telemetry.Metrics)(nil)
+var _ endpoint.Meter = (*telemetry.Metrics)(nil)

@@ -14,7 +14,7 @@ import (
 	"atlas/cmd/internal/cli"
 	"atlas/internal/release"
 	"atlas/internal/telemetry"
-	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 type Serve struct{ Config }
@@ -88,7 +88,7 @@ func Run(ctx context.Context, c Config, log *slog.Logger, listening func(addr st
 		}
 	}()
 	at := cmp.Or(c.PublicURL, "http://"+reachable(listener.Addr()))
-	log.Info("serving", "address", listener.Addr().String(), "api", at+api.Version, "docs", at+api.DocsPath, "explorer", at+"/")
+	log.Info("serving", "address", listener.Addr().String(), "api", at+endpoint.Version, "docs", at+endpoint.DocsPath, "explorer", at+"/")
 	if listening != nil {
 		listening(listener.Addr().String())
 	}

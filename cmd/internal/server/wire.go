@@ -24,6 +24,7 @@ import (
 	"atlas/service/api"
 	"atlas/service/auth"
 	"atlas/service/credits"
+	"atlas/service/endpoint"
 	"atlas/service/ratelimit"
 	"atlas/workspace/audit"
 	"atlas/workspace/digest"
@@ -155,12 +156,12 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 		return nil, err
 	}
 	w.server = &api.Server{
-		Core: api.Core{
+		Core: endpoint.Core{
 			PublicURL: c.PublicURL,
 			Gate:      gate,
 			Ledger:    ledger,
 			Answers:   store,
-			Probes: map[string]api.Probe{
+			Probes: map[string]endpoint.Probe{
 				// The background client: a server at its call limit is still ready.
 				"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
 				"postgres":      roles.ready,
@@ -260,7 +261,7 @@ func madeByThisVersion(ctx context.Context, es *elastic.Client, alias string, d 
 }
 
 // pages is the Explorer, and the tiles of its map.
-func (c Config) pages() (api.Pages, tiles.Source, error) {
+func (c Config) pages() (endpoint.Pages, tiles.Source, error) {
 	source, err := tiles.Open(c.MapTiles, c.MapAttribution)
 	if err != nil {
 		return nil, source, fmt.Errorf("--map-tiles: %w", err)

@@ -19,7 +19,7 @@ import (
 
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
-	"atlas/service/api/openapi/conformance"
+	"atlas/service/openapi/conformance"
 )
 
 // envRequests is the number of requests of TestBodies, 100,000 by default.

@@ -17,6 +17,7 @@ import (
 	"atlas/internal/experiment/figures"
 	"atlas/scripts/experiments/rig"
 	"atlas/service/api"
+	"atlas/service/endpoint"
 )
 
 // atOnce is the number of concurrent requests of an operation.
@@ -43,7 +44,7 @@ func TestBudgets(t *testing.T) {
 	operations := readSpec(t, must(t, s.By(v.Workspace), "GET", "/openapi.json", nil).Raw).operations
 	operations = slices.DeleteFunc(operations, func(o operation) bool { return o.id == "get_openapi" })
 
-	budgets := map[string]api.Budget{}
+	budgets := map[string]endpoint.Budget{}
 	for _, route := range (&api.Server{}).Routes() {
 		budgets[route.Operation] = route.Budget
 	}

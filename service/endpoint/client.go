@@ -1,0 +1,112 @@
+package endpoint
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"atlas/workspace"
+)
+
+// client is where a request comes from, for limits by address (docs/operators.md, "Client
+// addresses").
+type client struct {
+	// address is not valid if it is not known, network is its workspace.ClientNetwork.
+	address netip.Addr
+	Network netip.Prefix
+	// near is set for requests that a balancer or a machine beside this server sends by
+	// itself: from a private address, or a trusted proxy, and for nobody else.
+	near bool
+}
+
+// forwardingHeaders say that somebody else sent the request first.
+var forwardingHeaders = []string{headerForwardedFor, "Forwarded", "X-Real-Ip", "Via"}
+
+const headerForwardedFor = "X-Forwarded-For"
+
+// clientOf finds the client of a request: the peer of the connection, or, if that is a
+// trusted proxy, the rightmost address in X-Forwarded-For that is none. What other peers
+// say is not believed. A peer of a private address that forwards requests and is not
+// trusted may be a proxy that nobody named: then the address is not known, because one
+// limit for all of its clients would be one for strangers to use up.
+func (s *Core) clientOf(r *http.Request) client {
+	c := s.findClient(r)
+	c.Network = workspace.ClientNetwork(c.address)
+	return c
+}
+
+func (s *Core) findClient(r *http.Request) client {
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return client{}
+	}
+	address := plain(peer.Addr())
+	forwards := false
+	for _, name := range forwardingHeaders {
+		forwards = forwards || r.Header.Get(name) != ""
+	}
+	switch {
+	case s.trusts(address):
+		if !forwards {
+			return client{near: true}
+		}
+		return client{address: s.forwardedFor(r.Header)}
+	case !private(address):
+		return client{address: address}
+	case forwards:
+		s.strangers.unnamed.Do(func() {
+			s.Log.Warn(
+				"a proxy forwards requests and is not named by --trusted-proxies (ATLAS_TRUSTED_PROXIES): limits by client address are off for it, and API keys that are limited to networks are refused",
+				"proxy",
+				address.String(),
+			)
+		})
+		return client{}
+	}
+	return client{address: address, near: true}
+}
+
+// forwardedFor is the rightmost address in X-Forwarded-For that is no trusted proxy, the
+// leftmost one if all are, and none if one before that cannot be read.
+func (s *Core) forwardedFor(h http.Header) (client netip.Addr) {
+	all := strings.Join(h.Values(headerForwardedFor), ",")
+	for more := true; more; {
+		var entry string
+		i := strings.LastIndexByte(all, ',')
+		all, entry, more = all[:max(i, 0)], strings.TrimSpace(all[i+1:]), i >= 0
+		given, err := netip.ParseAddr(strings.Trim(entry, "[]"))
+		if err != nil {
+			withPort, err := netip.ParseAddrPort(entry)
+			if err != nil {
+				return netip.Addr{}
+			}
+			given = withPort.Addr()
+		}
+		if client = plain(given); !s.trusts(client) {
+			break
+		}
+	}
+	return client
+}
+
+// plain is an address without its zone, and of IPv4 in IPv6 the IPv4 address.
+func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
+
+// trusts reports whether an address is one of the trusted proxies.
+func (s *Core) trusts(a netip.Addr) bool {
+	for _, p := range s.TrustedProxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// shared are the addresses that providers put between them and their customers (RFC 6598);
+// clouds number machines by them.
+var shared = netip.MustParsePrefix("100.64.0.0/10")
+
+// private reports whether an address is no one's on the internet.
+func private(a netip.Addr) bool {
+	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
+}

@@ -1,0 +1,321 @@
+package endpoint
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/uuid"
+
+	"atlas/internal/fault"
+	"atlas/internal/input"
+	"atlas/search/query"
+	"atlas/workspace"
+	"atlas/workspace/book"
+)
+
+// The headers of requests that are answered once (docs/api.md, "Idempotency").
+const (
+	HeaderIdempotencyKey = "Idempotency-Key"
+	headerReplayed       = "Idempotency-Replayed"
+)
+
+// mayBeRelative matches bodies that may have relative dates.
+var mayBeRelative = regexp.MustCompile(`"(now|today|\d{4}-[Qq])|\\u`)
+
+// maxIdempotencyKey is the maximum length of a key, in characters.
+const maxIdempotencyKey = 255
+
+// takesKey reports whether answers of the route are kept for repetitions. Other routes
+// ignore the header: a repetition of them costs and creates nothing.
+func (r Route) takesKey() bool { return r.Throttling == Metered || r.changes() }
+
+// changes reports whether the route changes something in the caller's workspace.
+func (r Route) changes() bool {
+	return r.Scope == workspace.WorkspaceWrite && r.Caller != Newcomers && !r.ReadOnly
+}
+
+// idempotencyKey reads the key of the request, "" without one.
+func (c *Call) idempotencyKey(issues *input.Issues) string {
+	values := c.Gin.Request.Header.Values(HeaderIdempotencyKey)
+	if len(values) == 0 || !c.Route.takesKey() {
+		return ""
+	}
+	key, path := values[0], []string{HeaderIdempotencyKey}
+	printable := func(r rune) bool { return r >= ' ' && r <= '~' }
+	switch {
+	case len(values) > 1:
+		issues.Add(fault.Custom, path, "is given more than once")
+	case key == "":
+		issues.Add(fault.TooSmall, path, "must have at least 1 character")
+	case len(key) > maxIdempotencyKey:
+		issues.Add(fault.TooBig, path, "must have at most %d characters", maxIdempotencyKey)
+	case strings.IndexFunc(key, func(r rune) bool { return !printable(r) }) >= 0:
+		issues.Add(fault.InvalidFormat, path, "must be printable ASCII characters")
+	default:
+		return key
+	}
+	return ""
+}
+
+// identifyRequest sets once if the request has a key. A key is that of its caller and of
+// one operation, in one workspace. Call it before the body is parsed.
+func (c *Call) identifyRequest() {
+	key := c.idempotencyKey(&c.PathIssues)
+	if key == "" || c.BodyErr != nil {
+		return
+	}
+	// What a relative date means is a part of the request: tomorrow it is another one.
+	var dates []string
+	if mayBeRelative.Match(c.RawBody) {
+		body, _ := input.Decode(c.RawBody)
+		_, dates = query.ResolveDates(body, c.Began)
+	}
+	parts := [][]byte{[]byte(c.Gin.Request.URL.EscapedPath()), []byte(c.Gin.Request.URL.RawQuery), c.RawBody}
+	if len(dates) > 0 {
+		parts = append(parts, []byte(strings.Join(dates, "\n")))
+	}
+	c.Once = workspace.Once{
+		Key:     digest([]byte(c.Identity.Subject().String()), []byte(c.Route.Operation), []byte(key)),
+		Request: digest(parts...),
+	}
+}
+
+// digest is the digest of a list of texts.
+func digest(texts ...[]byte) [16]byte {
+	h := sha256.New()
+	for _, text := range texts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(text))))
+		h.Write(text)
+	}
+	return [16]byte(h.Sum(nil))
+}
+
+// Keeping reports whether the answer is kept for repetitions.
+func (c *Call) Keeping() bool { return c.Once != workspace.Once{} }
+
+// countKey counts a request with a key by what came of it, but for those that may have a key
+// and need none, such as dry runs.
+func (c *Call) countKey(err error) {
+	var outcome string
+	switch code := fault.CodeOf(err); {
+	case !c.Keeping():
+		return
+	case c.Gin.Writer.Header().Get(headerReplayed) != "":
+		outcome = "replayed"
+	case code == fault.IdempotencyConflict:
+		outcome = "conflict"
+	case code == fault.IdempotencyInProgress:
+		outcome = "in_progress"
+	case err != nil || c.Unfinished:
+		outcome = "failed"
+	case c.Route.changes() || c.Kept != nil:
+		outcome = "first"
+	default:
+		return
+	}
+	c.server.Meter.Idempotency(outcome)
+}
+
+// Replay answers a repetition with what again makes of the answer that is kept. It costs
+// nothing, and draws on the token bucket of its caller.
+func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept KeptPage) (Reply, error)) (Reply, error) {
+	page, err := readKeptPage(kept)
+	if err != nil {
+		return Reply{}, err
+	}
+	if err := c.TakeToken(); err != nil {
+		return Reply{}, err
+	}
+	c.Gin.Header(headerReplayed, strconv.FormatBool(true))
+	return again(c.Context(), page)
+}
+
+// KeptPage is what is kept of an answer with records: what else it had, and the ids of the
+// records, never themselves.
+type KeptPage struct {
+	// Metadata is that of the answer, but for the credits, which are 0.
+	Metadata jsontext.Value `json:"m,omitzero"`
+	// From is the cursor that a page of changes began at.
+	From string `json:"f,omitzero"`
+	// Listed is false of a page of changes without IDs, as servers of earlier versions keep
+	// it: which records it had is not known.
+	Listed bool `json:"l,omitzero"`
+	// IDs follow in binary.
+	IDs []uuid.UUID `json:"-"`
+}
+
+// Had returns whether the answer had a record.
+func (p KeptPage) Had() func(id string) bool {
+	all := make(map[string]bool, len(p.IDs))
+	for _, id := range p.IDs {
+		all[id.String()] = true
+	}
+	return func(id string) bool { return all[id] }
+}
+
+// Keep keeps an answer.
+func (c *Call) Keep(metadata any, from string, ids []uuid.UUID) (err error) {
+	if c.Keeping() {
+		c.Kept, err = KeptFormOf(metadata, from, ids)
+	}
+	return err
+}
+
+// KeptFormOf is a KeptPage in bytes.
+func KeptFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
+	m, err := json.Marshal(metadata)
+	if err != nil {
+		return nil, err
+	}
+	b, err := json.Marshal(KeptPage{Metadata: m, From: from, Listed: from != ""})
+	if err != nil {
+		return nil, err
+	}
+	if b, err = packed(b); err != nil {
+		return nil, err
+	}
+	kept := binary.AppendUvarint(nil, uint64(len(b)))
+	kept = append(kept, b...)
+	for _, id := range ids {
+		kept = append(kept, id[:]...)
+	}
+	return kept, nil
+}
+
+// KeepRows keeps a page of records, which have all of their members.
+func (c *Call) KeepRows(metadata any, rows []jsontext.Value) error {
+	if !c.Keeping() {
+		return nil
+	}
+	ids, err := book.RecordIDs(rows)
+	if err != nil {
+		return err
+	}
+	return c.Keep(metadata, "", ids)
+}
+
+// packFrom is the length from which the head of a kept page is compressed, in bytes.
+// Reasons of matches repeat themselves; a page of a search is shorter.
+const packFrom = 1024
+
+// packed is JSON, or its compressed form. JSON begins with {, which that never does.
+func packed(b []byte) ([]byte, error) {
+	if len(b) < packFrom {
+		return b, nil
+	}
+	var buffer bytes.Buffer
+	w := gzip.NewWriter(&buffer)
+	_, err := w.Write(b)
+	if err = cmp.Or(err, w.Close()); err != nil {
+		return nil, err
+	}
+	return buffer.Bytes(), nil
+}
+
+func unpacked(b []byte) ([]byte, error) {
+	if len(b) == 0 || b[0] == '{' {
+		return b, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r) // what we packed
+}
+
+func readKeptPage(kept []byte) (p KeptPage, err error) {
+	n, size := binary.Uvarint(kept)
+	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
+		return p, fault.New(fault.Internal, "a kept answer is unreadable")
+	}
+	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
+	if head, err = unpacked(head); err != nil {
+		return p, err
+	}
+	if err := json.Unmarshal(head, &p); err != nil {
+		return p, err
+	}
+	for id := range slices.Chunk(ids, len(uuid.UUID{})) {
+		u, err := uuid.FromBytes(id)
+		if err != nil {
+			return p, err
+		}
+		p.IDs = append(p.IDs, u)
+	}
+	return p, nil
+}
+
+// Rows returns the present rows of the kept ids, in their order, without those that are
+// gone. find searches the base of the request. If rows have become so long that the last
+// ones do not fit into q.MaxBytes, the metadata names them.
+func (p KeptPage) Rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, jsontext.Value, error) {
+	if len(p.IDs) == 0 {
+		return nil, p.Metadata, nil
+	}
+	found, err := find(q.Among(IDTexts(p.IDs)))
+	if err != nil {
+		return nil, nil, err
+	}
+	byID, err := RowsByID(found)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, there := make([]jsontext.Value, 0, len(found)), make([]string, 0, len(found))
+	for _, id := range p.IDs {
+		if row, is := byID[id]; is {
+			rows, there = append(rows, row), append(there, id.String())
+		}
+	}
+	if rows, err = q.Fields.SelectAll(rows); err != nil {
+		return nil, nil, err
+	}
+	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(q.MaxBytes).Rows
+	metadata, err := p.LeavingOut(there[len(fit):])
+	return fit, metadata, err
+}
+
+func RowsByID(rows []jsontext.Value) (map[uuid.UUID]jsontext.Value, error) {
+	ids, err := book.RecordIDs(rows)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uuid.UUID]jsontext.Value, len(rows))
+	for i, row := range rows {
+		byID[ids[i]] = row
+	}
+	return byID, nil
+}
+
+func IDTexts(ids []uuid.UUID) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = id.String()
+	}
+	return all
+}
+
+// LeavingOut is the metadata of the answer without some of its records.
+func (p KeptPage) LeavingOut(ids []string) (jsontext.Value, error) {
+	if len(ids) == 0 {
+		return p.Metadata, nil
+	}
+	return WithMember(p.Metadata, "left_out", ids)
+}
+
+// WithMember is a JSON object, which has members, with one more.
+func WithMember(object jsontext.Value, name string, value any) (jsontext.Value, error) {
+	raw, err := json.Marshal(value)
+	end := bytes.LastIndexByte(object, '}')
+	return slices.Concat(object[:end], jsontext.Value(`,"`+name+`":`), raw, jsontext.Value("}")), err
+}

@@ -1,0 +1,285 @@
+package endpoint
+
+import (
+	"context"
+	"math"
+	"strconv"
+
+	"atlas/internal/fault"
+	"atlas/service/auth"
+	"atlas/service/credits"
+	"atlas/service/ratelimit"
+	"atlas/workspace"
+)
+
+// The headers of metered operations.
+const (
+	headerCharged   = "X-Credits-Charged"
+	headerUsed      = "X-Credits-Used"
+	headerRemaining = "X-Credits-Remaining"
+	headerCeiling   = "X-Credits-Ceiling"
+	// headerNextAt is in the answers of all operations that are refused because the
+	// ceiling is used up.
+	headerNextAt = "X-Credits-Next-At"
+	// headerKeyRemaining is in the answers to keys with a budget.
+	headerKeyRemaining = "X-Key-Credits-Remaining"
+)
+
+// outOfCredits reports whether the ceiling, or the budget of the key, is used up.
+func outOfCredits(err error) bool {
+	code := fault.CodeOf(err)
+	return code == fault.RateLimited || code == fault.KeyBudgetUsed
+}
+
+// Key is the API key of the call with its budget, zero of a user.
+func (c *Call) Key() credits.Key {
+	if c.Principal.Kind != auth.ByKey {
+		return credits.Key{}
+	}
+	return credits.Key{ID: c.Principal.Key.String(), Budget: c.Principal.Budget.DailyCredits}
+}
+
+// checkCeiling refuses a call that costs nothing when the ceiling or the budget is used
+// up. Such calls work without the ledger.
+func (c *Call) checkCeiling() error {
+	if _, err := c.check(); outOfCredits(err) {
+		return err
+	}
+	return nil
+}
+
+// The headers of calls that draw on the token bucket of their caller.
+const (
+	headerLimit      = "RateLimit-Limit"
+	headerTokens     = "RateLimit-Remaining"
+	headerTokenReset = "RateLimit-Reset"
+)
+
+// turns are the bucket of a key's requests, and its rate.
+func (c *Call) turns() (bucket string, limit ratelimit.Limit) {
+	perSecond := c.Principal.Budget.RequestsPerSecond
+	return "key:" + c.Principal.Key.String(), ratelimit.Limit{PerSecond: perSecond, Burst: perSecond, Of: "requests of this API key"}
+}
+
+// takeTurn refuses a request of a key beyond its rate: fault.TooManyRequests.
+func (c *Call) takeTurn() error {
+	bucket, limit := c.turns()
+	_, err := c.server.Limiter.Take(c.Context(), bucket, limit)
+	return err
+}
+
+// OweTurns takes further turns of a key's rate.
+func (c *Call) OweTurns(turns int) {
+	if turns > 0 {
+		bucket, limit := c.turns()
+		c.server.Limiter.Owe(c.Context(), bucket, limit, turns)
+	}
+}
+
+// What a caller may ask of routes that are never throttled by credits, and of /mcp.
+var unthrottled = ratelimit.Limit{PerSecond: 100, Burst: 300, Of: "requests of operations that are never throttled"}
+
+// takeUnthrottled draws on the bucket of routes that are Paced: fault.TooManyRequests.
+func (c *Call) takeUnthrottled() error {
+	_, err := c.server.Limiter.Take(c.Context(), "unthrottled:"+c.Identity.Subject().String(), unthrottled)
+	return err
+}
+
+// leastHandshake is the lowest number of messages that an agent may send at once: it sends
+// several before its first request, whatever its key's rate.
+const leastHandshake = 10
+
+// TakeMessage refuses a message of an agent that asks too often. The requests of its tools
+// take turns of their own, so a message has buckets of its own.
+func (c *Call) TakeMessage() error {
+	if err := c.takeUnthrottled(); err != nil {
+		return err
+	}
+	perSecond := c.Principal.Budget.RequestsPerSecond
+	_, err := c.server.Limiter.Take(c.Context(), "messages:"+c.Principal.Key.String(),
+		ratelimit.Limit{PerSecond: perSecond, Burst: max(perSecond, leastHandshake), Of: "messages of this API key"})
+	return err
+}
+
+// TakeToken draws on the token bucket of the caller: fault.TooManyRequests.
+func (c *Call) TakeToken() error {
+	bucket, err := c.server.Limiter.Take(c.Context(), c.bucket(), c.freeLimit())
+	c.showBucket(bucket)
+	return err
+}
+
+// CheckTokens refuses a caller that owes tokens: fault.TooManyRequests.
+func (c *Call) CheckTokens() error {
+	bucket, err := c.server.Limiter.Check(c.Context(), c.bucket(), c.freeLimit())
+	c.showBucket(bucket)
+	return err
+}
+
+// OweTokens takes tokens for what is known to cost nothing only after it was done. A
+// client that is gone owes them too.
+func (c *Call) OweTokens(tokens int) {
+	if tokens > 0 {
+		c.showBucket(c.server.Limiter.Owe(context.WithoutCancel(c.Context()), c.bucket(), c.freeLimit(), tokens))
+	}
+}
+
+// bucket names the token bucket of the caller.
+func (c *Call) bucket() string {
+	return "free:" + c.Identity.Subject().String()
+}
+
+// freeLimit is the limit of operations that cost nothing.
+func (c *Call) freeLimit() ratelimit.Limit {
+	limit := c.server.FreeLimit
+	limit.Of = "requests that cost no credits"
+	return limit
+}
+
+func (c *Call) showBucket(bucket ratelimit.Bucket) {
+	if bucket.Limit > 0 {
+		c.Gin.Header(headerLimit, strconv.Itoa(bucket.Limit))
+		c.Gin.Header(headerTokens, strconv.Itoa(bucket.Remaining))
+		c.Gin.Header(headerTokenReset, strconv.Itoa(int(math.Ceil(bucket.Reset.Seconds()))))
+	}
+}
+
+func (c *Call) check() (credits.Window, error) {
+	w := c.Principal.Workspace
+	window, err := c.server.Ledger.Check(c.Context(), w.ID.String(), w.CreditCeiling, c.Key())
+	if outOfCredits(err) {
+		c.showNextAt(window)
+		if c.Route.Throttling == Metered {
+			c.showWindow(window)
+		}
+	}
+	return window, err
+}
+
+func (c *Call) showWindow(w credits.Window) {
+	c.Gin.Header(headerUsed, strconv.FormatInt(w.Used, 10))
+	c.Gin.Header(headerRemaining, strconv.FormatInt(w.Remaining, 10))
+	c.Gin.Header(headerCeiling, strconv.FormatInt(w.Ceiling, 10))
+	if w.Key.Budget > 0 {
+		c.Gin.Header(headerKeyRemaining, strconv.FormatInt(w.Key.Remaining(), 10))
+	}
+	c.showNextAt(w)
+}
+
+func (c *Call) showNextAt(w credits.Window) {
+	if !w.NextAt.IsZero() {
+		c.Gin.Header(headerNextAt, w.NextAt.Format(workspace.TimeFormat))
+	}
+}
+
+// reserved reports whether the request reached the ledger.
+func (c *Call) reserved() bool { return c.Gin.Writer.Header().Get(headerCeiling) != "" }
+
+// Metered reserves the maximum that the operation may deliver, runs it, and charges
+// what it delivered before the answer is sent. A failed operation costs nothing. A
+// repetition is answered by again from what run kept of the first answer.
+func (c *Call) Metered(
+	most int, run func(ctx context.Context) (r Reply, delivered int, err error),
+	again func(ctx context.Context, kept KeptPage) (Reply, error),
+) (Reply, error) {
+	w := c.Principal.Workspace
+	reservation, kept, window, err := c.server.Ledger.ReserveOnce(
+		c.Context(), w.ID.String(), w.CreditCeiling, c.Route.Operation, int64(most), c.Key(), credits.Once(c.Once),
+	)
+	if err := c.Reservation(window, err); err != nil {
+		return Reply{}, err
+	}
+	if kept != nil {
+		return c.Replay(kept, again)
+	}
+	c.server.Meter.CreditsReserved(c.Route.Operation, int64(most))
+	// Releases the reservation if run fails or panics. After a settlement it does
+	// nothing.
+	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
+	r, delivered, err := run(c.Context())
+	if err != nil {
+		return Reply{}, err
+	}
+	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.Kept); err != nil {
+		return Reply{}, err
+	}
+	c.ShowCharged(window, []credits.Charge{{Operation: c.Route.Operation, Credits: int64(delivered)}})
+	return r, nil
+}
+
+// ChargeAfter is metered where a server knows that ample credits remain: it charges without a
+// reservation, in one call of the ledger.
+func (c *Call) ChargeAfter(run func(ctx context.Context) (r Reply, delivered int, err error)) (Reply, error) {
+	r, delivered, err := run(c.Context())
+	if err != nil {
+		return Reply{}, err
+	}
+	w := c.Principal.Workspace
+	charge := credits.Charge{Operation: c.Route.Operation, Credits: int64(delivered)}
+	window, err := c.server.Ledger.Charge(c.Context(), w.ID.String(), w.CreditCeiling, charge, c.Key())
+	if err := c.Reservation(window, err); err != nil {
+		return Reply{}, err
+	}
+	c.ShowCharged(window, []credits.Charge{charge})
+	return r, nil
+}
+
+// Reservation tells the caller of its window, and counts a request that got no credits.
+func (c *Call) Reservation(window credits.Window, err error) error {
+	if code := fault.CodeOf(err); err != nil && code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
+		c.refused(err)
+	}
+	if window.Ceiling > 0 || err == nil {
+		c.showWindow(window)
+	}
+	return err
+}
+
+// ShowCharged tells, and counts, what the call was charged.
+func (c *Call) ShowCharged(window credits.Window, charges []credits.Charge) {
+	if c.server.CreditsUsed != nil {
+		c.server.CreditsUsed(c.Workspace(), window.Used, window.Ceiling)
+	}
+	for _, charge := range charges {
+		c.charged += charge.Credits
+		c.server.Meter.CreditsCharged(charge.Operation, charge.Credits)
+	}
+	c.Gin.Header(headerCharged, strconv.FormatInt(c.charged, 10))
+	c.showWindow(window)
+}
+
+// refused counts a metered request that got no credits, once per request.
+func (c *Call) refused(err error) {
+	if c.uncredited {
+		return
+	}
+	c.uncredited = true
+	reason := "unavailable"
+	switch fault.CodeOf(err) {
+	case fault.RateLimited:
+		reason = "used_up"
+	case fault.KeyBudgetUsed:
+		reason = "key_budget"
+	}
+	c.server.Meter.CreditsRefused(c.Route.Operation, reason)
+}
+
+// Unmetered lets a call of a metered route cost nothing, and draw on the token bucket of
+// its caller. It works without the ledger.
+func (c *Call) Unmetered() error {
+	if err := c.ShowUnmetered(); err != nil {
+		return err
+	}
+	return c.TakeToken()
+}
+
+// ShowUnmetered is unmetered without the token.
+func (c *Call) ShowUnmetered() error {
+	window, err := c.check()
+	switch {
+	case err == nil:
+		c.showWindow(window)
+	case outOfCredits(err):
+		return err
+	}
+	return nil
+}

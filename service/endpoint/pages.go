@@ -1,0 +1,69 @@
+package endpoint
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
+	"atlas/internal/asset"
+	"atlas/internal/fault"
+)
+
+// Pages serves the files of the Explorer. *explorer.Site implements it.
+type Pages interface {
+	// Serve answers a GET or HEAD of a file or of an address of the page. It returns
+	// false, without an answer, for anything else.
+	Serve(w http.ResponseWriter, r *http.Request) bool
+}
+
+// opExplorer is the operation of files of the Explorer in metrics and logs.
+const opExplorer = "explorer"
+
+// servePage answers a request that no route takes, if the Explorer has the page.
+func (s *Core) servePage(ctx *gin.Context) bool {
+	ctx.Status(http.StatusOK) // gin sets 404 before
+	return s.Pages.Serve(ctx.Writer, ctx.Request)
+}
+
+// plainStyle is the look of a page that stands alone, as Content-Security-Policy allows it.
+const (
+	plainStyle  = `<style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.25rem;color-scheme:light dark}button{font:inherit;padding:.4rem .9rem}</style>`
+	PlainPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+// PlainPage is a page that stands alone, with nodes in its head and its main part.
+func PlainPage(title string, head g.Node, main ...g.Node) []byte {
+	var page bytes.Buffer
+	_ = h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width")),
+			head,
+			h.TitleEl(g.Text(title)),
+			g.Raw(plainStyle),
+		),
+		h.Body(h.Main(main...)),
+	)).Render(&page) // a buffer takes everything
+	page.WriteByte('\n')
+	return page.Bytes()
+}
+
+// notFound answers a request that leads nowhere: as the API does, or a page for who opens an
+// address outside of it in a browser.
+func (c *Call) notFound(text string) {
+	if path := c.Gin.Request.URL.Path; !asset.Navigates(c.Gin.Request) || path == "/api" || strings.HasPrefix(path, "/api/") {
+		c.Fail(fault.New(fault.NotFound, "%s", text))
+		return
+	}
+	page := PlainPage("Atlas: no such page", nil,
+		h.H1(g.Text("There is no such page")), h.P(g.Text(text+".")),
+		h.P(g.Text("Go on in "), h.A(h.Href("/"), g.Text("the Explorer")),
+			g.Text(" or in "), h.A(h.Href(DocsPath), g.Text("the documentation")), g.Text(".")))
+	c.Code = fault.NotFound
+	c.Gin.Header("Content-Security-Policy", PlainPolicy)
+	c.Gin.Data(http.StatusNotFound, "text/html; charset=utf-8", page)
+}

@@ -1,0 +1,145 @@
+package endpoint
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"atlas/internal/fault"
+)
+
+// Limits of a path. The longest of a route has a third of them. What is said of an unknown
+// address compares it with all routes, so its cost grows with the path.
+const (
+	MaxPath     = 1 << 10 // bytes, unescaped
+	MaxSegments = 32
+)
+
+const pathTooLongText = "a path has at most %d bytes and %d segments; what is searched for belongs in the query string or the body"
+
+// pathTooLong marks the context of a request whose path nobody looks at.
+type pathTooLong struct{}
+
+// bounded leads requests with a path beyond the limits to refusePath, before the router or
+// anything else looks at the path.
+func bounded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.Path; len(path) > MaxPath || strings.Count(path, "/") > MaxSegments {
+			r = r.WithContext(context.WithValue(r.Context(), pathTooLong{}, true))
+			r.URL = &url.URL{RawQuery: r.URL.RawQuery}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// refusePath answers a request that bounded has marked; false, without an answer, for others.
+func (c *Call) refusePath() bool {
+	if c.Context().Value(pathTooLong{}) == nil {
+		return false
+	}
+	c.Fail(fault.New(fault.URITooLong, pathTooLongText, MaxPath, MaxSegments))
+	return true
+}
+
+// paths are the patterns of all routes, taken apart once.
+type paths struct {
+	all   []pattern         // in the order of their text
+	sized map[int][]pattern // by the number of their segments
+	names map[string]bool   // that they have
+}
+
+// pattern is the path of routes, in gin's syntax.
+type pattern struct {
+	text       string
+	methods    []string
+	segments   []segment // with the empty one before the first slash
+	parameters int
+	// before is what the text has before below: the version, or a slash.
+	before string
+	below  []segment
+}
+
+// segment is a name of a pattern, or a parameter, which may be an id.
+type segment struct {
+	name          string
+	parameter, id bool
+}
+
+// indexed takes the paths of routes apart.
+func indexed(methods map[string][]string) *paths {
+	p := &paths{sized: map[int][]pattern{}, names: map[string]bool{}}
+	for _, text := range slices.Sorted(maps.Keys(methods)) {
+		one := pattern{text: text, methods: methods[text], segments: segmentsIn(text)}
+		for _, s := range one.segments {
+			if s.parameter {
+				one.parameters++
+			}
+		}
+		below, isAPI := strings.CutPrefix(text, Version+"/")
+		if !isAPI {
+			below = strings.TrimPrefix(text, "/")
+		}
+		one.before, one.below = strings.TrimSuffix(text, below), segmentsIn(below)
+		p.all = append(p.all, one)
+		p.sized[len(one.segments)] = append(p.sized[len(one.segments)], one)
+		for _, name := range segmentsOf(text) {
+			p.names[name] = true
+		}
+	}
+	return p
+}
+
+func segmentsIn(text string) (all []segment) {
+	for name := range strings.SplitSeq(text, "/") {
+		parameter := strings.HasPrefix(name, ":")
+		all = append(all, segment{name, parameter, parameter && strings.HasSuffix(strings.ToLower(name), "id")})
+	}
+	return all
+}
+
+// fits reports whether the segments of a path are those of a pattern.
+func (p pattern) fits(given []string) bool {
+	return slices.EqualFunc(p.segments, given, func(s segment, g string) bool { return s.name == g || s.parameter && g != "" })
+}
+
+// misnamed reports whether a path that fits has something else where its pattern has an id.
+func (p pattern) misnamed(given []string) bool {
+	for i, s := range p.segments {
+		if s.id && !isID(given[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// methodsOf returns the methods of a path: those of the pattern that it fits with the fewest
+// parameters, nil if it fits none.
+func (p *paths) methodsOf(path string) (methods []string) {
+	given, fewest := strings.Split(path, "/"), MaxSegments
+	for _, one := range p.sized[len(given)] {
+		if one.parameters < fewest && one.fits(given) {
+			methods, fewest = one.methods, one.parameters
+		}
+	}
+	return methods
+}
+
+// upsertOf is the path that creates and changes what a path names, or what that is in;
+// "" if there is none.
+func (p *paths) upsertOf(path string) string {
+	given := strings.Split(path, "/")
+	for ; len(given) > 1; given = given[:len(given)-1] {
+		for _, action := range []string{"upsert", "add"} {
+			whole := append(slices.Clip(given), action)
+			for _, one := range p.sized[len(whole)] {
+				if slices.Contains(one.methods, http.MethodPost) && one.fits(whole) {
+					return strings.Join(whole, "/")
+				}
+			}
+		}
+	}
+	return ""
+}

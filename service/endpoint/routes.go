@@ -1,0 +1,88 @@
+package endpoint
+
+import (
+	"atlas/workspace"
+)
+
+// Version is the first part of every path. It names the contract's version.
+const Version = "/api/v1"
+
+// DocsPath is the first page of the documentation. Below it are the guides, the reference,
+// and the page of errors.
+const DocsPath = "/docs"
+
+// Pages of the documentation that no file has.
+const (
+	ErrorsPage    = "errors"
+	ErrorsPath    = DocsPath + "/" + ErrorsPage
+	ReferencePath = DocsPath + "/reference"
+)
+
+// Route is one row of the route table: everything that is specific to a route.
+type Route struct {
+	Method string
+	// Path below Version, in gin's syntax.
+	Path string
+	// Operation is the route's name in usage, logs and the OpenAPI document.
+	Operation string
+	// Scope is the scope that the principal needs.
+	Scope workspace.Scope
+	// Also is another scope that it needs; "": none.
+	Also workspace.Scope
+	// Throttling says how the credit ceiling applies to the route.
+	Throttling Throttling
+	// Paced is set for Never throttled routes whose calls draw on a bucket of their own:
+	// they cost the server something. The others tell what is left, and are always told.
+	Paced bool
+	// WorkspaceRequired means that a user must give the query parameter
+	// workspace_id.
+	WorkspaceRequired bool
+	// Caller says who may call it, beyond having the scope.
+	Caller Caller
+	// Conditional GETs have an ETag, and answer 304 to a client that has the answer.
+	Conditional bool
+	// Secret means that the answer has a secret beside text that the caller chooses.
+	Secret bool
+	Budget Budget
+	// ReadOnly routes change nothing, although they need the scope to write.
+	ReadOnly bool
+
+	Endpoint
+	Doc Doc
+}
+
+// Throttling is how the credit ceiling applies to a route.
+type Throttling uint8
+
+// The kinds of throttling.
+const (
+	// Free routes cost nothing. They are refused when the ceiling is used up, and
+	// served when Redis is down.
+	Free Throttling = iota
+	// Limited routes are Free, and each caller's calls draw on a token bucket.
+	Limited
+	// Metered routes charge for what they return.
+	Metered
+	// Never throttled routes are those about credits or fields.
+	Never
+)
+
+// Caller is who may call a route.
+type Caller uint8
+
+// The callers.
+const (
+	// Anyone who acts in the workspace: an API key, or a member of any role.
+	Anyone Caller = iota
+	// Admins are owners, admins and API keys.
+	Admins
+	// AdminUsers are owners and admins, not API keys.
+	AdminUsers
+	// Users are members only, not API keys.
+	Users
+	// UsersForFavorites is Anyone, and Users where favorite_only=true.
+	UsersForFavorites
+	// Newcomers are users, of any workspace or none. The call is in no workspace,
+	// and its principal stays empty.
+	Newcomers
+)

@@ -1,0 +1,326 @@
+package endpoint
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"golang.org/x/time/rate"
+
+	"atlas/internal/fault"
+	"atlas/service/ratelimit"
+)
+
+// Stranger is a row of the table of addresses that need no key: everything that is specific
+// to one. Routes with keys are in the other table, Routes.
+type Stranger struct {
+	Method string
+	// Path in gin's syntax, from the root. With below it is an address of another row's
+	// wildcard.
+	Path  string
+	Below bool
+	// Operation is the name in metrics and logs.
+	Operation string
+	Class     class
+	// Cost is how many tokens of its class a request takes, at least one: how much more it
+	// costs than the others.
+	Cost int
+	// weigh, when not nil, is the cost of the request in place of cost.
+	Weigh func(c *Call) int
+	// works is set if the request uses backends. A server that stops waits for it.
+	works bool
+	// Look examines the request, and receives its body, before it holds a place; nil:
+	// there is nothing to see.
+	Look   func(c *Call) error
+	Handle gin.HandlerFunc
+	// fail answers a request that is refused; nil: as the API does.
+	fail func(ctx *gin.Context, err error)
+}
+
+// class is a kind of addresses without a key. Each has limits of its own, so that none can
+// shut another.
+type class uint8
+
+// The classes.
+const (
+	ClassSignIn class = iota
+	ClassUnsubscribe
+	// ClassErasure are links by which people have a contact erased.
+	ClassErasure
+	// ClassErasureForm is where people ask for such a link.
+	ClassErasureForm
+	// ClassSCIM are identity providers, whose tokens have limits of their own too.
+	ClassSCIM
+	ClassDocuments
+	// ClassTiles are ranges of the map's archive, by their length.
+	ClassTiles
+	// classProbes are requests of health from anywhere, and classBalancers those of
+	// client.near: strangers must not be able to make a balancer's own probes fail.
+	classProbes
+	classBalancers
+	// classUnknown are addresses and methods that do not exist.
+	classUnknown
+	classes // how many
+)
+
+// Pace is what a token bucket gets each second, and has when it is full.
+type Pace struct{ PerSecond, Burst int }
+
+// classLimits limits a class. docs/operators.md, "Limits without a key", has the figures.
+type classLimits struct {
+	of string // for messages: "too many …"
+	// address limits one client; zero: nothing does. sum limits all of them.
+	address, sum Pace
+	// ofAddress limits the requests of one client that are being handled or read, places
+	// those of all.
+	ofAddress, places int64
+}
+
+var limitsOf = [classes]classLimits{
+	ClassSignIn:      {"requests to sign in", Pace{20, 100}, Pace{200, 400}, 64, 128},
+	ClassUnsubscribe: {"requests to unsubscribe", Pace{20, 100}, Pace{200, 400}, 64, 128},
+	ClassErasure:     {"requests of links to erase", Pace{10, 50}, Pace{100, 200}, 32, 64},
+	ClassErasureForm: {"requests for links to erase", Pace{2, 20}, Pace{50, 100}, 8, 32},
+	ClassSCIM:        {"requests of SCIM", Pace{50, 200}, Pace{400, 800}, 32, 64},
+	ClassDocuments:   {"requests for documents", Pace{200, 1_000}, Pace{1_000, 2_000}, 64, 512},
+	ClassTiles:       {"requests for map tiles", Pace{200, 1_000}, Pace{1_000, 4_000}, 64, 256},
+	classProbes:      {"requests of health", Pace{20, 50}, Pace{200, 400}, 32, 256},
+	classBalancers:   {"requests of health", Pace{}, Pace{1_000, 200}, 1_024, 1_024},
+	classUnknown:     {"requests of addresses that do not exist", Pace{50, 200}, Pace{500, 1_000}, 32, 128},
+}
+
+const (
+	// patience is how long a request waits for a token. One that would wait longer is
+	// refused only then: a client that tries again at once gets no more out of it.
+	patience = time.Second
+	// strangerBody is what the body of a request without a key may take. Headers have the
+	// time of all requests.
+	strangerBody = 5 * time.Second
+	// MaxAddresses limits the addresses that are remembered. Beyond it those that were not
+	// seen for longest are forgotten; the sum of the class still holds.
+	MaxAddresses = 20_000
+)
+
+// clientOfClass is the owner of buckets and places.
+type clientOfClass struct {
+	class   class
+	network netip.Prefix
+}
+
+// strangers is the state of the table.
+type strangers struct {
+	// rows are by method and path. Requests with a key are not in it, see keyed.
+	rows  map[string]*Stranger
+	keyed map[string]bool
+	// byAddress and sums are the token buckets, places the requests under way.
+	byAddress *ratelimit.Buckets[clientOfClass]
+	sums      [classes]*rate.Limiter
+	places    [classes]Limiter
+	unnamed   sync.Once // warns of a proxy
+}
+
+// Rows that no address has.
+var (
+	explorerRow  = Stranger{Operation: opExplorer, Class: ClassDocuments}
+	preflightRow = Stranger{Operation: opNone, Class: ClassDocuments}
+	unknownRow   = Stranger{Operation: opNone, Class: classUnknown}
+)
+
+func rowKey(method, path string) string { return method + " " + path }
+
+// mountStrangers adds the rows to the router.
+func (s *Core) mountStrangers(g *gin.Engine, methods map[string][]string, rows []Stranger) {
+	s.strangers.rows = map[string]*Stranger{}
+	s.strangers.byAddress = ratelimit.NewBuckets[clientOfClass](MaxAddresses)
+	for class, l := range limitsOf {
+		s.strangers.sums[class] = rate.NewLimiter(rate.Limit(l.sum.PerSecond), l.sum.Burst)
+	}
+	for _, row := range rows {
+		key, l := rowKey(row.Method, row.Path), limitsOf[row.Class]
+		if s.strangers.keyed[key] || row.Operation == "" || row.Cost > l.address.Burst || row.Cost > l.sum.Burst {
+			panic("the address " + key + " is in both tables, has no name, or costs more than its class may have")
+		}
+		s.strangers.rows[key] = &row
+		if row.Below {
+			continue
+		}
+		methods[row.Path] = append(methods[row.Path], row.Method)
+		g.Handle(row.Method, row.Path, func(ctx *gin.Context) { CallOf(ctx).stranger.Handle(ctx) })
+	}
+}
+
+// guard is before every request, and holds those without a key to the limits of their row.
+func (s *Core) guard(ctx *gin.Context) {
+	c := CallOf(ctx)
+	c.Client = s.clientOf(ctx.Request)
+	row := s.rowOf(ctx)
+	if row == nil {
+		return
+	}
+	defer func() { c.phase.release() }()
+	if row == &explorerRow {
+		if !c.admitStranger(row) || s.servePage(ctx) {
+			ctx.Abort()
+			return
+		}
+		c.phase.release()
+		row = &unknownRow // there is no such page
+	}
+	if !c.admitStranger(row) {
+		ctx.Abort()
+		return
+	}
+	if row.works {
+		defer c.Enter()()
+	}
+	ctx.Next()
+}
+
+// rowOf is the row of a request, nil if it needs a key.
+func (s *Core) rowOf(ctx *gin.Context) *Stranger {
+	method, path := ctx.Request.Method, ctx.FullPath()
+	switch key := rowKey(method, path); {
+	case path != "" && s.strangers.keyed[key]:
+		return nil
+	case path != "" && s.strangers.rows[key] != nil:
+		if below := s.strangers.rows[rowKey(method, ctx.Request.URL.Path)]; below != nil && below.Below {
+			return below
+		}
+		return s.strangers.rows[key]
+	case path == "" && s.mayBePage(ctx.Request):
+		return &explorerRow
+	case method == http.MethodOptions && len(s.Origins) > 0 && ctx.GetHeader("Access-Control-Request-Method") != "":
+		return &preflightRow
+	}
+	return &unknownRow
+}
+
+// admitStranger gives a request without a key a place of its class, or answers it.
+func (c *Call) admitStranger(row *Stranger) (admitted bool) {
+	c.stranger = row
+	problem := c.lookAt(row)
+	err := c.takePace(row)
+	// A body that did not come ended the context, and with it the wait for tokens.
+	if err == nil || problem != nil && c.Context().Err() != nil {
+		err = problem
+	}
+	if err == nil {
+		err = c.takePlace(row)
+	}
+	switch {
+	case err == nil:
+		return true
+	case row.fail != nil:
+		row.fail(c.Gin, err)
+	default:
+		c.Fail(err)
+	}
+	return false
+}
+
+// lookAt examines a request. Until its body is there it costs no more than its connection,
+// and holds nothing that others need.
+func (c *Call) lookAt(row *Stranger) error {
+	if c.Gin.Request.ContentLength != 0 {
+		// Also for a body that nobody reads: net/http reads it before the next request.
+		_ = http.NewResponseController(c.Gin.Writer).SetReadDeadline(time.Now().Add(strangerBody))
+	}
+	if row.Look == nil {
+		return nil
+	}
+	return row.Look(c)
+}
+
+// limitsFor are the limits of a row for the client of the request.
+func (c *Call) limitsFor(row *Stranger) (class, classLimits) {
+	of := row.Class
+	if of == classProbes && c.Client.near {
+		of = classBalancers
+	}
+	return of, limitsOf[of]
+}
+
+// takePace waits for the tokens of a request: first of its client, then of its class.
+func (c *Call) takePace(row *Stranger) error {
+	s := &c.server.strangers
+	if c.server.Unpaced {
+		return nil
+	}
+	of, limits := c.limitsFor(row)
+	cost := max(row.Cost, 1)
+	if row.Weigh != nil {
+		cost = row.Weigh(c)
+	}
+	if c.Client.Network.IsValid() && limits.address.PerSecond > 0 {
+		bucket := s.byAddress.Of(clientOfClass{of, c.Client.Network}, limits.address.PerSecond, limits.address.Burst)
+		if !waitFor(c.Context(), bucket, cost) {
+			return c.TooMany(
+				"too many %s from your address: at most %d a second, and %d at once", limits.of,
+				limits.address.PerSecond/cost, limits.address.Burst/cost,
+			)
+		}
+	}
+	if !waitFor(c.Context(), s.sums[of], cost) {
+		c.server.Meter.RequestShed()
+		return c.TooMany("too many %s from everywhere: try again shortly", limits.of)
+	}
+	return nil
+}
+
+// waitFor takes tokens that are there within patience. Otherwise it returns false after
+// that time.
+func waitFor(ctx context.Context, bucket *rate.Limiter, tokens int) bool {
+	bounded, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if bucket.WaitN(bounded, tokens) == nil {
+		return true
+	}
+	<-bounded.Done()
+	return false
+}
+
+// takePlace takes a place of the class, until the answer is sent.
+func (c *Call) takePlace(row *Stranger) error {
+	of, limits := c.limitsFor(row)
+	quotas := []quota{{everyone{}, limits.places}}
+	if c.Client.Network.IsValid() {
+		quotas = append(quotas, quota{c.Client.Network, limits.ofAddress})
+	}
+	if c.phase.acquire(&c.server.strangers.places[of], 1, quotas...) {
+		return nil
+	}
+	c.server.Meter.RequestShed()
+	timer := time.NewTimer(patience) // as for tokens
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.Context().Done():
+	}
+	return c.TooMany("too many %s are under way: try again shortly", limits.of)
+}
+
+// TooMany refuses a request without a key.
+func (c *Call) TooMany(format string, args ...any) error {
+	e := fault.New(fault.TooManyRequests, "%s", fmt.Sprintf(format, args...))
+	e.RetryAfter = time.Second
+	return e
+}
+
+// mayBePage reports whether the Explorer may have a page or a file at an address that no
+// route has.
+func (s *Core) mayBePage(r *http.Request) bool {
+	if s.Pages == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for _, path := range s.NotPages {
+		if rest, is := strings.CutPrefix(r.URL.Path, path); is && (rest == "" || rest[0] == '/') {
+			return false
+		}
+	}
+	return true
+}
