@@ -95,7 +95,7 @@ func (s *Server) manual() *manual.Manual {
 		Made:     map[string][]byte{endpoint.ErrorsPage: endpoint.ErrorsText()},
 		Document: s.Document(), DocumentAddress: endpoint.Version + endpoint.DocumentPath, Errors: endpoint.ErrorsPage,
 		Version: release.Version(),
-		After: "Use", Beside: "- [Reference](" + endpoint.ReferencePath + "): all operations, with forms that send their requests\n" +
+		After:   "Use", Beside: "- [Reference](" + endpoint.ReferencePath + "): all operations, with forms that send their requests\n" +
 			"- [Errors](" + endpoint.ErrorsPath + "): each code, what it means and what to do",
 	})
 	if err != nil {

@@ -31,7 +31,7 @@ func answered(h http.Handler, method, path string) *httptest.ResponseRecorder {
 func TestSecurityTxt(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*api.Server{
-		"Contact: mailto:security@example.com\n":            {
+		"Contact: mailto:security@example.com\n": {
 			Core: endpoint.Core{PublicURL: "https://atlas.example"}, SecurityContact: "mailto:security@example.com",
 		},
 		"Contact: https://atlas.example/docs/reporting\n":   {Core: endpoint.Core{PublicURL: "https://atlas.example"}},
