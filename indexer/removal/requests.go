@@ -103,7 +103,7 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 		known = known || seal.Open(secret, requestPurpose, request.Sealed, &v.Email) == nil
 	}
 	if !known {
-		return nil // by a key that is no more
+		return fault.New(fault.Unavailable, "the address is sealed by a key that this server does not have")
 	}
 	found, err := r.Links.Eraser.Find(ctx, catalog.Contacts, erasure.Email, v)
 	if fault.CodeOf(err) == fault.BadRequest {

@@ -168,6 +168,25 @@ func TestLookUpIsRepeated(t *testing.T) {
 	}
 }
 
+// A server without the key that an address is sealed by leaves it to one that has it.
+func TestAddressSealedByAnotherKey(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	older := *w.requests
+	w.requests.Secrets = append([][]byte{[]byte("a newer key")}, older.Secrets...)
+	w.ask(t, "ada@quillfeather.example")
+	w.read(t, `SELECT to_jsonb(id) FROM erasure_requests`, func(text []byte) {
+		var id uuid.UUID
+		fatal(t, json.Unmarshal(text, &id))
+		if err := older.Answer(t.Context(), id); err == nil {
+			t.Error("an address that it cannot read is answered")
+		}
+	})
+	if got := w.answer(t); len(got) != 1 {
+		t.Errorf("letters to %v", got)
+	}
+}
+
 // An address whose look-up was late gets no other letter within a day of the first.
 func TestLateLetters(t *testing.T) {
 	t.Parallel()

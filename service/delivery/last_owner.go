@@ -11,7 +11,7 @@ import (
 
 // LastOwnerLetters looks up who is told. *postgres.System implements it.
 type LastOwnerLetters interface {
-	// LastOwnerLetter returns fault.NotFound if the user is no owner any more.
+	// LastOwnerLetter returns fault.NotFound if the user is not the only owner any more.
 	LastOwnerLetter(ctx context.Context, in workspace.ID, n people.LastOwnerNotice) (people.LastOwnerLetter, error)
 }
 

@@ -40,14 +40,16 @@ func mailLastOwner(ctx context.Context, tx pgx.Tx, in workspace.ID, n people.Las
 	return err
 }
 
-// LastOwnerLetter returns what a notice needs: fault.NotFound if the user is no owner any more.
+// LastOwnerLetter returns what a notice needs: fault.NotFound if the user is not the only owner any
+// more.
 func (s *System) LastOwnerLetter(ctx context.Context, in workspace.ID, n people.LastOwnerNotice) (l people.LastOwnerLetter, err error) {
 	if err := in.Check(); err != nil {
 		return l, err
 	}
 	err = s.pool.QueryRow(ctx, `
 		SELECT w.name, u.email FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces w ON w.id = m.workspace_id
-		WHERE m.workspace_id = $1 AND m.user_id = $2 AND m.role = 'owner'`, arg(in), arg(n.User)).Scan(&l.WorkspaceName, &l.Email)
+		WHERE m.workspace_id = $1 AND m.user_id = $2 AND m.role = 'owner'
+			AND NOT EXISTS (SELECT FROM members o WHERE o.workspace_id = $1 AND o.user_id <> $2 AND o.role = 'owner')`, arg(in), arg(n.User)).Scan(&l.WorkspaceName, &l.Email)
 	if noRows(err) {
 		return l, fault.Wrap(err, fault.NotFound, "nobody has to be told")
 	}

@@ -92,6 +92,8 @@ func TestLastOwnersAreMailed(t *testing.T) {
 	wantCode(t, "no workspace", err, fault.Internal)
 	// One who leaves is told nothing.
 	p.join(t, in, "second@"+domain, people.Owner)
+	_, err = p.system.LastOwnerLetter(ctx, in, one)
+	wantCode(t, "one owner of two", err, fault.NotFound)
 	deactivateTwo, err := s.Change(ctx, in, u.ID, "", func(u scim.User) (scim.User, error) { u.Active = false; return u, nil })
 	if err != nil || deactivateTwo.Role != "" {
 		t.Errorf("one owner of two: %+v, %v", deactivateTwo, err)
