@@ -2,7 +2,7 @@
 //
 // Each resource has a file with its rows of the route table and their documentation, its
 // schemas, and its handlers, which call one method and render (members.go is a short example).
-// server.go has the table. What every request passes is in package endpoint.
+// routes.go has the table. What every request passes is in package endpoint.
 //
 // It has no domain rules, no SQL and no Elasticsearch queries.
 package api
