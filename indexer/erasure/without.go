@@ -10,13 +10,13 @@ import (
 	"atlas/search/catalog"
 )
 
-// Without is a text without what it has of suppressed records, for a text that can have several
-// records: an array, objects one after another, lines that end as no line of the file does. What
-// stays are the others' records, one a line. removed is how many pieces were taken out. Datasets
-// are those that the records can be of.
+// Without removes the pieces of a text that have data of suppressed records. The text can have
+// several records: an array, concatenated objects, or lines with other ends than the lines of
+// the file. rest has the other records, one a line; removed counts the removed pieces.
+// datasets are the possible datasets of the records.
 //
-// What is broken goes together with what follows it, up to the next object with an id of its
-// own: whose the pieces of it are cannot be told.
+// Invalid JSON is one piece with the text that follows it, up to the next object with an id:
+// it is unknown which record that text belongs to.
 func (s *Set) Without(datasets []catalog.Dataset, text []byte) (rest []byte, removed int) {
 	for _, piece := range pieces(text) {
 		switch {
@@ -33,7 +33,7 @@ func (s *Set) Without(datasets []catalog.Dataset, text []byte) (rest []byte, rem
 	return rest, removed
 }
 
-// hasPiece reports whether a piece has something of a suppressed record, wherever it stands.
+// hasPiece reports whether a piece has data of a suppressed record, at any position.
 func (s *Set) hasPiece(datasets []catalog.Dataset, piece []byte) bool {
 	for _, d := range datasets {
 		if !s.Empty(d) && (s.Line(d, piece) || s.hasPart(d, string(piece))) {
@@ -43,8 +43,7 @@ func (s *Set) hasPiece(datasets []catalog.Dataset, piece []byte) bool {
 	return false
 }
 
-// pieces cuts a text into objects and what is between them, in time that grows with its length
-// alone.
+// pieces splits a text into objects and the text between them, in linear time.
 func pieces(text []byte) (all [][]byte) {
 	begin, broken := 0, false
 	for at := 0; at < len(text); {
@@ -54,7 +53,7 @@ func pieces(text []byte) (all [][]byte) {
 		}
 		n, whole := objectAt(text[at:])
 		if v, _ := Read(text[at : at+n]); whole && broken && uuid.Validate(v.ID) != nil {
-			at += n // of what is broken, as far as anybody can tell
+			at += n // possibly part of the invalid object
 			continue
 		}
 		if whole || !broken {
