@@ -97,7 +97,7 @@ type scimTokensCreateCmd struct {
 // tokenLife is the life of a token in days.
 type tokenLife int
 
-// UnmarshalText reads a number of days, with or without d.
+// UnmarshalText reads a number of days, such as 365d.
 func (l *tokenLife) UnmarshalText(text []byte) error {
 	var days int
 	if n, err := fmt.Sscanf(string(text)+"$", "%dd$", &days); (n != 1 || err != nil) || days < 1 || days > scim.MaxDays {
