@@ -174,7 +174,7 @@ func (w writable) fillTables(of released) {
 			VALUES (gen_random_uuid(), '`+person+`', 2, 1, sha256('x'), '2026-01-01', '2026-01-02', 'done', '2026-01-01');
 		INSERT INTO erasure_requests (id, digest, created_at, sent_at, state, run_at)
 			VALUES (gen_random_uuid(), sha256('x'), '2026-01-01', '2100-01-01', 'done', '2026-01-01');
-		INSERT INTO view_alert_changes VALUES ('`+in+`', 'accounts', '`+other+`', 1, 0) ON CONFLICT DO NOTHING;
+		INSERT INTO view_alert_changes VALUES ('`+in+`', 'accounts', '`+other+`', 0, 1) ON CONFLICT DO NOTHING;
 		INSERT INTO view_alert_entries SELECT workspace_id, view_id, 1, now(), 1, ARRAY[view_id] FROM view_alerts;
 		INSERT INTO merged_overlays VALUES ('`+in+`', 'accounts', '`+other+`', '`+firm+`', now(), '{"notes": "before"}') ON CONFLICT DO NOTHING;
 		INSERT INTO suppressed_records VALUES ('contacts', '`+person+`', '{}', now()) ON CONFLICT DO NOTHING;
