@@ -1,5 +1,6 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
+import { formatMoment } from '../format'
 import { all, maxPage } from './lists'
 import type { View } from './views'
 
@@ -58,19 +59,24 @@ export const settingAlert = (workspace: string, view: string) =>
     onSettled: (_data, _error, _to, _result, { client }) => alertsChanged(client, workspace),
   })
 
-/** seeing says that the user looked at the entries of a View up to a number. */
+/** seeing says that the user looked at the entries of a View up to a number, or at all, and that its alert rests. */
 export const seeing = (workspace: string, view: string) =>
   mutationOptions({
-    mutationFn: async (through: number) => {
+    mutationFn: async (through?: number) => {
       const params = { path: { id: view }, query: { workspace_id: workspace } }
-      await answer(api.POST('/workspace/views/{id}/seen', { params, body: { through } }))
+      await answer(api.POST('/workspace/views/{id}/seen', { params, body: through === undefined ? {} : { through } }))
     },
     onSettled: (_data, _error, _through, _result, { client }) => alertsChanged(client, workspace),
   })
 
 /** canWatch tells whether a View takes an alert. */
-export function canWatch(view: View): boolean {
-  if (view.view_type !== 'dynamic' || view.dataset === 'contact') return false
-  const fields = 'fields' in view.definition ? Object.keys(view.definition.fields ?? {}) : []
-  return !fields.some((f) => f === 'atlas_score' || f === 'icp_tier')
+export const canWatch = (view: View): boolean => view.view_type === 'dynamic'
+
+const whyItRests = {
+  too_many_matches: 'more than 100,000 records match. Narrow its conditions',
+  definition_refused: 'its conditions cannot be compared with what changes. Change them',
 }
+
+/** restText says since when an alert tells nothing, why, and what to do; '' unless it rests. */
+export const restText = (rest: Alert['rest']): string =>
+  rest ? `The alert rests since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { link } from '../address'
-import { alertsQuery, unseenQuery } from '../api/alerts'
+import { alertsQuery, restText, unseenQuery } from '../api/alerts'
 import { viewDatasets } from '../api/views'
 import { counted, type Dataset } from '../datasets'
 import { formatMoment } from '../format'
@@ -36,7 +36,7 @@ export function AlertEntries({ workspace }: { workspace: string }) {
         {resting.map((a) => (
           <li key={a.view_id} className="queue-item">
             <div>
-              <span className="quiet">The alert rests: more records match than it can watch</span>
+              <span className="quiet">{restText(a.rest)}</span>
               <a className="title" {...link(`/views/${a.view_id}`)}>
                 <bdi>{a.view_name}</bdi>
               </a>

@@ -7,17 +7,19 @@ import { queueCountQuery } from '../api/queue'
 import { formatNumber } from '../format'
 import { badge } from './state'
 
-/** Bell leads to the queue of signals and says how many are unread, and how many records are new in Views. Counting is free; if it fails, the bell has no number. */
+/** Bell leads to the queue of signals and says how many are unread, how many records are new in Views, and how many alerts began to rest. Counting is free; if it fails, the bell has no number. */
 export function Bell({ workspace }: { workspace: string }) {
   const signals = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
   const alerts = useQuery({ ...alertsQuery(workspace), retry: false })
   const begun = (alerts.data ?? []).reduce((sum, a) => sum + a.new_count, 0)
+  const resting = (alerts.data ?? []).filter((a) => !a.rest_seen).length
   const arrived = signals.data ?? 0
-  const unread = arrived + begun
+  const unread = arrived + begun + resting
   const here = useAddress().path === '/queue'
   const parts = [
     ...(arrived > 0 ? [`${formatNumber(arrived)} unread`] : []),
     ...(begun > 0 ? [`${formatNumber(begun)} new in Views`] : []),
+    ...(resting > 0 ? [resting === 1 ? '1 alert rests' : `${formatNumber(resting)} alerts rest`] : []),
   ]
   const label = ['Signal queue', ...parts].join(', ')
   return (

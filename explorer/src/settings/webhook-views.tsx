@@ -1,9 +1,13 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
+import { restText } from '../api/alerts'
 import { viewsQuery } from '../api/views'
+import type { Webhook } from '../api/webhooks'
 
 interface Props {
   workspace: string
+  /** What becomes of the Views that the webhook names, as it is stored. */
+  named: Webhook['views']
   chosen: string[]
   change: (chosen: string[]) => void
 }
@@ -11,19 +15,35 @@ interface Props {
 /** How many Views a webhook can name. */
 const most = 20
 
-/** WebhookViews chooses the Views of whose new records a webhook is told: those that can have alerts. */
-export function WebhookViews({ workspace, chosen, change }: Props) {
+const states: Record<Webhook['views'][number]['state'], string> = {
+  waiting: 'What matches now is being read.',
+  watching: 'It is told of what begins to match.',
+  resting: '',
+  off: 'It is not told: the webhook is disabled.',
+  deleted: 'The View is deleted: it is told of nothing.',
+}
+
+/** WebhookViews chooses the Views of whose new records a webhook is told, and says what becomes of them. */
+export function WebhookViews({ workspace, named, chosen, change }: Props) {
   const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(
     viewsQuery(workspace, { view_type: 'dynamic' }),
   )
   useEffect(() => {
     if (hasNextPage && !isFetching) void fetchNextPage()
   }, [hasNextPage, isFetching, fetchNextPage])
-  const views = (data?.pages.flat() ?? []).filter((v) => v.dataset !== 'contact')
+  const gone = named.filter((v) => v.state === 'deleted' && chosen.includes(v.view_id))
+  const views = [
+    ...(data?.pages.flat() ?? []),
+    ...gone.map((v) => ({ id: v.view_id, name: `Deleted View ${v.view_id}` })),
+  ]
+  const stateOf = (id: string) => {
+    const view = chosen.includes(id) ? named.find((v) => v.view_id === id) : undefined
+    return view && (restText(view.rest) || states[view.state])
+  }
   return (
     <fieldset className="events">
       <legend>Views that it is told of</legend>
-      {data && views.length === 0 && <p className="quiet">There is no View of projects or firms yet.</p>}
+      {data && views.length === 0 && <p className="quiet">There is no View from “Save as View” yet.</p>}
       {views.map((v) => {
         const on = chosen.includes(v.id)
         return (
@@ -34,7 +54,9 @@ export function WebhookViews({ workspace, chosen, change }: Props) {
               disabled={!on && chosen.length >= most}
               onChange={() => change(on ? chosen.filter((id) => id !== v.id) : [...chosen, v.id])}
             />
-            <bdi>{v.name}</bdi>
+            <span>
+              <bdi>{v.name}</bdi> <span className="quiet">{stateOf(v.id)}</span>
+            </span>
           </label>
         )
       })}

@@ -162,7 +162,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
       )}
       <Events label="Is told when" chosen={chosen} change={(event) => set(toggled(chosen, event))} />
       {chosen.includes('view.matched') && (
-        <WebhookViews workspace={workspace} chosen={named} change={(views) => set(chosen, views)} />
+        <WebhookViews workspace={workspace} named={hook.views} chosen={named} change={(views) => set(chosen, views)} />
       )}
       {error && <Notice error={error} />}
       <div className="actions">

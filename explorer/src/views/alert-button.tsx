@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { BellPlus, BellRing } from 'lucide-react'
-import { alertQuery, canWatch, settingAlert, type Alert } from '../api/alerts'
+import { alertQuery, canWatch, restText, settingAlert, type Alert } from '../api/alerts'
 import type { View } from '../api/views'
 import { didNotWork } from '../ui/toast'
 
@@ -12,18 +12,14 @@ export function AlertButton({ view }: { view: View }) {
   // What was asked for shows at once.
   const on = set.isPending ? set.variables !== false : alert !== undefined
   const Icon = on ? BellRing : BellPlus
-  const resting = alert?.state === 'resting'
   return (
     <button
       className={on ? 'icon-button star on' : 'icon-button star'}
       aria-pressed={on}
       aria-label={`Alert: ${view.name}`}
       title={
-        resting
-          ? 'The alert rests: more records match than it can watch. Narrow the View'
-          : on
-            ? 'You are told of what begins to match'
-            : 'Tell me of what begins to match'
+        restText(alert?.rest ?? null) ||
+        (on ? 'You are told of what begins to match' : 'Tell me of what begins to match')
       }
       onClick={() => set.mutate(!on)}
     >

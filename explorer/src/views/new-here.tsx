@@ -1,5 +1,5 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { alertQuery, seeing, unseenQuery } from '../api/alerts'
+import { alertQuery, restText, seeing, unseenQuery } from '../api/alerts'
 import { datasetOf, type View } from '../api/views'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
@@ -30,6 +30,29 @@ export function NewHere({ view }: { view: View }) {
       <button className="link" disabled={see.isPending} onClick={() => see.mutate(latest)}>
         Seen
       </button>
+    </p>
+  )
+}
+
+/** Resting says in a list of Views that the alert on one rests. */
+export function Resting({ view }: { view: View }) {
+  const { data } = useQuery(alertQuery(view.workspace_id, view.id))
+  return data?.rest ? <span className="quiet rest">{restText(data.rest)}</span> : null
+}
+
+/** RestsHere says above the rows of a View that its alert rests. */
+export function RestsHere({ view }: { view: View }) {
+  const { data } = useQuery(alertQuery(view.workspace_id, view.id))
+  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: didNotWork })
+  if (!data?.rest) return null
+  return (
+    <p className="view-changed" role="status">
+      {restText(data.rest)}
+      {!data.rest_seen && (
+        <button className="link" disabled={see.isPending} onClick={() => see.mutate(undefined)}>
+          OK
+        </button>
+      )}
     </p>
   )
 }

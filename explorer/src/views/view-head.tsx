@@ -10,7 +10,7 @@ import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
 import { AlertButton, AlertMail } from './alert-button'
 import { fromDefinition } from './definition'
-import { NewHere } from './new-here'
+import { NewHere, RestsHere } from './new-here'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
 
@@ -45,6 +45,7 @@ export function ViewHead({ view }: { view: View }) {
         <ViewMenu view={view} definition={definition} />
       </section>
       <Changed view={view} />
+      <RestsHere view={view} />
       <NewHere view={view} />
     </>
   )

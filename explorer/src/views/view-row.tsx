@@ -9,7 +9,7 @@ import { formatMoment, formatNumber } from '../format'
 import { format, type SearchState } from '../search/state'
 import { AlertButton } from './alert-button'
 import { fromDefinition } from './definition'
-import { NewCount } from './new-here'
+import { NewCount, Resting } from './new-here'
 import { lookOf } from './presentation'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
@@ -44,6 +44,7 @@ export function ViewRow({ view }: { view: View }) {
           <bdi>{view.name}</bdi>
         </a>
         <NewCount view={view} />
+        <Resting view={view} />
       </td>
       <td className="kind">
         <Icon size={14} aria-hidden /> {dynamic ? 'Saved search' : 'List'} of {nouns[dataset].many}
