@@ -79,4 +79,4 @@ const whyItRests = {
 
 /** restText says since when an alert tells nothing, why, and what to do; '' unless it rests. */
 export const restText = (rest: Alert['rest']): string =>
-  rest ? `The alert rests since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''
+  rest ? `The alert has rested since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''

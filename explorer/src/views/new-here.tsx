@@ -50,7 +50,7 @@ export function RestsHere({ view }: { view: View }) {
       {restText(data.rest)}
       {!data.rest_seen && (
         <button className="link" disabled={see.isPending} onClick={() => see.mutate(undefined)}>
-          OK
+          Seen
         </button>
       )}
     </p>
