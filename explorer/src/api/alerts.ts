@@ -77,6 +77,6 @@ const whyItRests = {
   definition_refused: 'its conditions cannot be compared with what changes. Change them',
 }
 
-/** restText says since when an alert tells nothing, why, and what to do; '' unless it rests. */
-export const restText = (rest: Alert['rest']): string =>
-  rest ? `The alert has rested since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''
+/** restText says since when an alert, or another who is told, is told nothing, why, and what to do; '' unless it rests. */
+export const restText = (rest: Alert['rest'], said = 'The alert has rested'): string =>
+  rest ? `${said} since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''

@@ -38,7 +38,7 @@ export function WebhookViews({ workspace, named, chosen, change }: Props) {
   ]
   const stateOf = (id: string) => {
     const view = chosen.includes(id) ? named.find((v) => v.view_id === id) : undefined
-    return view && (restText(view.rest) || states[view.state])
+    return view && (restText(view.rest, 'It has been told nothing') || states[view.state])
   }
   return (
     <fieldset className="events">
@@ -55,7 +55,7 @@ export function WebhookViews({ workspace, named, chosen, change }: Props) {
               onChange={() => change(on ? chosen.filter((id) => id !== v.id) : [...chosen, v.id])}
             />
             <span>
-              <bdi>{v.name}</bdi> <span className="quiet">{stateOf(v.id)}</span>
+              <bdi>{v.name}</bdi> <span className="quiet state">{stateOf(v.id)}</span>
             </span>
           </label>
         )
