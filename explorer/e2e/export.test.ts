@@ -58,6 +58,8 @@ async function gate(
 const search = '/accounts?projects_count=3..&sort=projects_count:desc'
 const words = ['accounts', '--filter', 'projects_count=3..', '--sort', 'projects_count:desc']
 const begin = (page: Page) => page.getByRole('button', { name: /^Export [\d,]+ rows · [\d,]+ credits$/ })
+/** asCommand chooses a file as the command line writes it; by default one is for people. */
+const asCommand = (page: Page) => page.getByRole('checkbox', { name: /^For people/ }).uncheck()
 const status = (page: Page) => page.locator('main [role=status]')
 
 test('the price comes first, and the file is that of the command line', async ({ page }) => {
@@ -69,6 +71,7 @@ test('the price comes first, and the file is that of the command line', async ({
   const rows = parseInt((await page.getByRole('heading', { level: 1 }).textContent()) ?? '')
   await expect(begin(page)).toHaveText(`Export ${rows} rows · ${rows} credits`)
   expect(await used()).toBe(before)
+  await asCommand(page)
   const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
   expect(download.suggestedFilename()).toMatch(/^accounts-[\d-]{10}\.csv$/)
   await expect(status(page)).toHaveText('Complete.')
@@ -104,6 +107,7 @@ for (const [name, address, command] of files) {
     for (const format of ['csv', 'ndjson']) {
       await page.goto(`/export${address}`)
       await page.getByRole('radio', { name: format.toUpperCase() }).check()
+      if (format === 'csv') await asCommand(page)
       await page.getByRole('radio', { name: 'The first' }).check()
       await page.getByRole('spinbutton', { name: 'How many rows' }).fill('120')
       const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
@@ -132,6 +136,7 @@ test('the book is written with what the workspace says of its records', async ({
   await expect(page).toHaveURL('/export/book/accounts?sort=name:asc')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^\d+ firms? in your book$/)
   const count = Number(/[\d,]+/.exec((await begin(page).textContent()) ?? '')?.[0])
+  await asCommand(page)
   const [download] = await Promise.all([page.waitForEvent('download'), begin(page).click()])
   expect(await used()).toBe(before + count)
   const file = await contents(download)
@@ -152,6 +157,7 @@ test('a View is paused, goes on, and stops when somebody changes what it looks f
   await expect(page).toHaveURL(`/export/views/${view.id}?sort=name:asc`)
   await expect(page.getByText(`Export · ${view.name}`)).toBeVisible()
   const first = await gate(page, 1, pages)
+  await asCommand(page)
   await begin(page).click()
   await first.held
   await page.getByRole('button', { name: 'Pause' }).click()
@@ -185,6 +191,8 @@ test('a View is paused, goes on, and stops when somebody changes what it looks f
 test('chosen columns', async ({ page }) => {
   await enter(page)
   await page.goto(`/export${search}`)
+  await expect(page.getByLabel('Firm', { exact: true })).toBeChecked()
+  await asCommand(page)
   await page.getByRole('button', { name: 'None', exact: true }).click()
   await expect(page.getByRole('button', { name: /^Export \d/ })).toBeDisabled()
   await page.getByLabel('name', { exact: true }).check()
@@ -193,9 +201,70 @@ test('chosen columns', async ({ page }) => {
   expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv', '--columns', 'name,projects_count'))
 })
 
+const withBoth = (page: Page) => page.getByRole('checkbox', { name: /^With project and person/ })
+const some = (page: Page) => page.getByRole('button', { name: /^Export [\d,]+ rows · up to [\d,]+ credits$/ })
+
+test('firms come with a project and a person, as by the command line', async ({ page }) => {
+  await enter(page)
+  const address = '/accounts?projects_count=12..&has_project.cost=100000..&sort=projects_count:desc'
+  await page.goto(`/export${address}`)
+  await expect(begin(page)).toBeEnabled()
+  await withBoth(page).check()
+  const rows = parseInt((await page.getByRole('heading', { level: 1 }).textContent()) ?? '')
+  // More than a page of joins.
+  expect(rows).toBeGreaterThan(33)
+  await expect(some(page)).toHaveText(`Export ${rows} rows · up to ${3 * rows} credits`)
+  await asCommand(page)
+  const before = await used()
+  const [download] = await Promise.all([page.waitForEvent('download'), some(page).click()])
+  const paid = (await used()) - before
+  const file = await contents(download)
+  const options = ['--filter', 'projects_count=12..', '--filter', 'has_project.cost=100000..', '--join']
+  expect(file).toBe(byCommand('accounts', ...options, '--sort', 'projects_count:desc', '--format', 'csv'))
+  expect(paid).toBeGreaterThan(2 * rows)
+  expect(paid).toBeLessThanOrEqual(3 * rows)
+  expect(file.split('\n')[0]).toMatch(/,project_cost,.*,contact_name,/)
+  await expect(page.getByText(`${paid} credits`, { exact: true })).toBeVisible()
+
+  // For people, with the columns that they choose.
+  await page.goto(`/export${address}`)
+  await withBoth(page).check()
+  await page.getByRole('button', { name: 'None', exact: true }).click()
+  for (const name of ['Firm', 'Project: Cost', 'Person', 'Person: Role']) {
+    await page.locator('.columns-choice').getByLabel(name, { exact: true }).check()
+  }
+  await page.getByRole('radio', { name: 'The first' }).check()
+  await page.getByRole('spinbutton', { name: 'How many rows' }).fill('2')
+  await expect(some(page)).toHaveText('Export 2 rows · up to 6 credits')
+  const [second] = await Promise.all([page.waitForEvent('download'), some(page).click()])
+  const [head, first] = (await contents(second)).split('\n')
+  expect(head).toBe('Firm,Project: Cost,Person,Person: Role')
+  expect(first).toMatch(/,\d+.*,[A-Z]/)
+})
+
+test('firms of the book come with a project and a person, rows of others do not', async ({ page }) => {
+  const [firm] = await firms(1)
+  await call('POST', '/workspace/accounts/upsert', { account_id: firm?.id, tags: ['joined'] })
+  await enter(page)
+  await page.goto('/export/book/accounts?tags=joined')
+  await withBoth(page).check()
+  await asCommand(page)
+  const button = page.getByRole('button', { name: 'Export 1 row · up to 3 credits' })
+  const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+  const columns = (await contents(download)).split('\n')[0] ?? ''
+  expect(columns).toMatch(/,tags,.*,project_cost,/)
+  const words = ['--book', 'accounts', '--filter', 'tags=joined', '--join', '--format', 'csv', '--columns', columns]
+  expect(await contents(download)).toBe(byCommand(...words))
+  await call('DELETE', `/workspace/accounts/${firm?.id}`)
+  await page.goto('/export/projects?q=garage')
+  await expect(begin(page)).toBeEnabled()
+  await expect(withBoth(page)).toBeHidden()
+})
+
 test('pause, reload and resume pay nothing twice', async ({ page, context }) => {
   await enter(page)
   await page.goto(`/export${search}`)
+  await asCommand(page)
   const before = await used()
   const first = await gate(page, 1)
   await begin(page).click()
@@ -282,6 +351,7 @@ test('what was asked for long ago and not begun is forgotten', async ({ page }) 
 test('an export waits for credits, an outage and a session', async ({ page }) => {
   await enter(page)
   await page.goto(`/export${search}`)
+  await asCommand(page)
   const refusals: { status: number; headers: Record<string, string>; code: string; says: RegExp }[] = [
     { status: 503, headers: { 'Retry-After': '1' }, code: 'unavailable', says: /^Atlas cannot answer right now/ },
     {
@@ -364,6 +434,7 @@ test('selected rows that were loaded cost nothing', async ({ page }) => {
     ids,
   )
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('30 selected firms')
+  await asCommand(page)
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Export 30 rows · 5 credits' }).click(),
@@ -379,7 +450,14 @@ everywhere((width) => {
     await page.goto(`/export${search}`)
     await expect(begin(page)).toBeEnabled()
     expect(await findings(page)).toEqual([])
+    await withBoth(page).check()
+    expect(await findings(page)).toEqual([])
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    if (process.env.SHOTS) {
+      const dark = test.info().titlePath.join().includes('dark') ? 'dark' : 'light'
+      await page.screenshot({ path: `${process.env.SHOTS}/join-${width}-${dark}.png`, fullPage: true })
+    }
+    await withBoth(page).uncheck()
     const held = await gate(page, 1)
     await begin(page).click()
     await held.held

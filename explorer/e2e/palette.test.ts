@@ -102,6 +102,10 @@ test('the palette has what the screen has, with its prices', async ({ page }) =>
   await expect(chosen(page)).toContainText('Filed')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/stage=permitted&stage=filed/)
+  // A condition says what choosing it does.
+  await open(page, 'change stage')
+  await expect(chosen(page)).toContainText('Change: Stage is')
+  await page.keyboard.press('Escape')
   await open(page, 'command of atlas')
   await expect(chosen(page)).toContainText('Command of atlas')
   await page.keyboard.press('Escape')

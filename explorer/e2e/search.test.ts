@@ -251,6 +251,17 @@ for (const { status, code, title, again } of refusals) {
   })
 }
 
+test('a value of an address that Atlas does not know is said once', async ({ page }) => {
+  await enter(page)
+  await page.goto('/projects?stage=foundatoin')
+  await expect(page.getByRole('heading', { name: 'This search is not valid' })).toHaveCount(1)
+  await expect(page.getByRole('alert')).toHaveCount(1)
+  if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/wrong-value.png` })
+  await page.getByRole('button', { name: 'Clear all' }).click()
+  await counted(page)
+  await expect(page.getByRole('alert')).toHaveCount(0)
+})
+
 test('a workspace without the plan says so, and one can leave', async ({ page }) => {
   const free = service().workspaces.at(-1)?.users[0]
   await page.goto(link(free?.email))

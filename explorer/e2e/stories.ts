@@ -87,7 +87,6 @@ test('from a question in words to a file of people', async ({ page }) => {
   await hand.look(/\/views\//)
   await hand.shot('story1-open')
   await hand.click(page.getByRole('link', { name: /^Export/ }))
-  await hand.click(page.getByLabel('For people'))
   await hand.shot('story1-export')
   const file = page.waitForEvent('download')
   await hand.click(page.getByRole('button', { name: /^Export \d+ rows/ }))

@@ -5,6 +5,7 @@ import { RequestError } from '../api/client'
 import { ViewChanged } from '../api/queries'
 import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
+import { recordsJoined } from './join'
 import { pageSize } from './page'
 import { forget, pause, resume, stop, useElsewhere, useProgress, type Progress } from './runner'
 import { fileName, saveExport } from './save'
@@ -58,7 +59,7 @@ export function JobView({ job }: { job: Job }) {
 }
 
 /** priceOf is what the rest of an export costs at most. */
-const priceOf = (job: Job) => Math.max(0, job.total - job.rows) || pageSize
+const priceOf = (job: Job) => (Math.max(0, job.total - job.rows) || pageSize) * (job.join ? recordsJoined : 1)
 
 function Actions({ client, job, running }: { client: QueryClient; job: Job; running: boolean }) {
   const save = (

@@ -11,11 +11,12 @@ import { credits, formatNumber } from '../format'
 import { mostNamed, nameOf } from '../search/columns'
 import { inPlace } from '../search/in-place'
 import { routeOf } from '../source'
-import { columnsOf, defaultKeys, fieldOf, tableOf } from '../table/fields'
+import { columnsOf, defaultKeys, tableOf } from '../table/fields'
 import { Notice } from '../ui/notice'
 import type { Format } from './format'
+import { joinedColumns, recordsJoined } from './join'
 import { idsOf, namesOf } from './names'
-import { inOrder, peopleOf } from './people'
+import { headOf, inOrder, peopleOf, withJoined } from './people'
 import { newExport } from './runner'
 import type { Called, Known, Source } from './store'
 
@@ -60,21 +61,25 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
   const client = useQueryClient()
   const { dataset } = source
   const table = tableOf({ dataset, source: source.body.source })
-  const all = columnsOf(table)
   const user = useQuery(sessionQuery).data
   const window = useQuery(creditsQuery).data
   const count = useCount(workspace, source)
   const [format, setFormat] = useState<Format>('csv')
   const [excel, setExcel] = useState(false)
   const [formulas, setFormulas] = useState(false)
-  const [forPeople, setForPeople] = useState(false)
+  const [forPeople, setForPeople] = useState(true)
   const [named, setNamed] = useState(false)
+  const [join, setJoin] = useState(false)
+  // A row of a join is a firm of a search with a project and a person.
+  const joinable = dataset === 'accounts' && !source.ids && source.body.source?.kind !== 'view'
+  const joins = join && joinable && format === 'csv'
+  const all = joins ? [...columnsOf(table), ...joinedColumns] : columnsOf(table)
   const [left, setLeft] = useState<string[]>([])
   const [first, setFirst] = useState<string>()
   const whole = useMemo(() => wholeOf(client, workspace, source), [client, workspace, source])
-  const ids = source.ids ?? whole?.ids
+  const ids = joins ? undefined : (source.ids ?? whole?.ids)
   const known = useMemo(
-    () => whole?.known ?? loaded(client, workspace, dataset, ids),
+    () => (ids ? (whole?.known ?? loaded(client, workspace, dataset, ids)) : {}),
     [client, workspace, dataset, ids, whole],
   )
 
@@ -83,10 +88,11 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
   const uncounted = dataset === 'contacts' && !ids && (source.body.query ?? '').includes('@')
   const most = first === undefined ? undefined : Math.floor(Number(first))
   const rows = Math.min(matches ?? 0, most ?? Infinity)
-  const price = ids ? ids.slice(0, rows).filter((i) => !known[i]).length : rows
+  const price = ids ? ids.slice(0, rows).filter((i) => !known[i]).length : rows * (joins ? recordsJoined : 1)
   const columns = all.filter((c) => !left.includes(c))
-  const nameable = namesOf(columns)
+  const nameable = joins ? [] : namesOf(columns)
   const names = named && format === 'csv' ? nameable : []
+  const upTo = joins || names.length > 0
   const forNames = useMostNames(workspace, names, rows)
   const begin = useMutation({
     mutationFn: async () => {
@@ -107,7 +113,10 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
                 )
               : [...columns, ...names],
         ...(format === 'csv' && { excel, formulas }),
-        ...(format === 'csv' && forPeople ? { people: peopleOf(table, descriptors) } : {}),
+        ...(format === 'csv' && forPeople
+          ? { people: joins ? withJoined(peopleOf(table, descriptors), descriptors) : peopleOf(table, descriptors) }
+          : {}),
+        ...(joins ? { join: true as const } : {}),
         total: uncounted && most ? most : rows,
         capped: !uncounted || most !== undefined,
       }
@@ -159,6 +168,18 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
               <span className="quiet">names, days and the order of columns as in the table, not as in the API</span>
             </span>
           </label>
+          {joinable && (
+            <label className="choice">
+              <input type="checkbox" checked={join} onChange={() => setJoin(!join)} />
+              <span>
+                <b>With project and person</b>{' '}
+                <span className="quiet">
+                  beside each firm the dearest project that the search asks for and the person to call; a credit for
+                  each
+                </span>
+              </span>
+            </label>
+          )}
           {nameable.length > 0 && (
             <label className="choice">
               <input type="checkbox" checked={named} onChange={() => setNamed(!named)} />
@@ -235,7 +256,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
                   checked={!left.includes(c)}
                   onChange={() => setLeft(left.includes(c) ? left.filter((l) => l !== c) : [...left, c])}
                 />
-                <span>{forPeople ? (fieldOf(table, c)?.label ?? c) : c}</span>
+                <span>{forPeople ? headOf(table, c) : c}</span>
               </label>
             ))}
           </div>
@@ -253,8 +274,8 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
           {matches === undefined
             ? 'Counting…'
             : uncounted
-              ? 'Export · 1 credit a row'
-              : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${names.length > 0 ? 'up to ' : ''}${credits((price || 0) + forNames)}`}
+              ? `Export · ${joins ? 'up to 3 credits' : '1 credit'} a row`
+              : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${upTo ? 'up to ' : ''}${credits((price || 0) + forNames)}`}
         </button>
         <a className="button" {...link(back)}>
           Back to the search

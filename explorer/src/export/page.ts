@@ -1,7 +1,9 @@
 import { answer, api, type Schemas } from '../api/client'
 import { routeOf, type Source as Place } from '../source'
 import { columnsOf, tableOf } from '../table/fields'
+import type { Sort } from '../api/queries'
 import { usualSort } from '../table/sort'
+import { readJoin } from './join'
 import { idsOf } from './names'
 import { elements, members } from './raw-json'
 import type { Job, Known, Source } from './store'
@@ -30,12 +32,14 @@ function fieldsOf({ format, columns, dataset }: Job, source?: Place) {
   return source || fields.length < all.length ? { fields } : {}
 }
 
-async function readBySearch(job: Job, { body: { source, ...body }, sort }: Source, limit: number): Promise<Page> {
+async function readBySearch(job: Job, from: Source, limit: number): Promise<Page> {
+  const { source, ...body } = from.body
   // By relevance rows would be lost or come twice, because it moves with the data.
   // A file for people has the order of the table; others have that of `atlas export`.
   const usual = job.people && usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
-  const shown = sort ?? usual
-  const order = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
+  const shown = from.sort ?? usual
+  const order: Sort = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
+  if (job.join) return readJoin(job, from.body, limit, order)
   const text = await answer(
     api.POST(`${routeOf(job.dataset, source)}/search` as '/data/projects/search', {
       params: { query: { workspace_id: job.workspace } },

@@ -1,8 +1,33 @@
-import { labelOf } from '../datasets'
+import { capital, labelOf, nouns } from '../datasets'
 import { rows, type TableName } from '../api/rows'
 import type { Descriptor } from '../api/queries'
-import { fieldsOf } from '../table/fields'
+import { fieldOf, fieldsOf } from '../table/fields'
 import type { People } from './format'
+import { joinedColumns, joinedOf } from './join'
+
+/** headOf is what people call a column of a file: that of a joined record also says of which. */
+export function headOf(table: TableName, column: string): string {
+  const other = joinedOf(column)
+  if (!other) return fieldOf(table, column)?.label ?? labelOf(column)
+  const one = capital(nouns[`${other.part}s`].one)
+  const label = fieldOf(other.table, other.key)?.label ?? labelOf(other.key)
+  return label === one ? label : `${one}: ${label}`
+}
+
+/** withJoined is how a file of firms with their projects and people says things to people. */
+export function withJoined(people: People, descriptors: Descriptor[]): People {
+  const of = { project: peopleOf('projects', descriptors), contact: peopleOf('contacts', descriptors) }
+  const all: People = { heads: { ...people.heads }, values: { ...people.values }, days: [...people.days] }
+  for (const column of joinedColumns) {
+    const other = joinedOf(column)
+    if (!other) continue
+    all.heads[column] = headOf('accounts', column)
+    const values = of[other.part].values[other.key]
+    if (values) all.values[column] = values
+    if (of[other.part].days.includes(other.key)) all.days.push(column)
+  }
+  return all
+}
 
 /** peopleOf is how a file of a table's rows says things to people: as the table does. */
 export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
@@ -28,7 +53,7 @@ export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
 
 /** inOrder are columns in the order of the table: first those in sight, then the others. */
 export function inOrder(table: TableName, inSight: string[], columns: string[]): string[] {
-  const order = [...inSight, ...fieldsOf(table).map((f) => f.key)]
+  const order = [...inSight, ...fieldsOf(table).map((f) => f.key), ...joinedColumns]
   const wanted = new Set(columns)
   return [...new Set(order)].filter((key) => wanted.has(key))
 }

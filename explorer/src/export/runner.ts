@@ -81,7 +81,7 @@ export function useElsewhere({ id, state }: Job): boolean {
 }
 
 export type Plan = CSVOptions &
-  Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'total' | 'capped'>
+  Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'join' | 'total' | 'capped'>
 
 /** newExport begins an export. */
 export async function newExport(

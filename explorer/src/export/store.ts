@@ -26,6 +26,8 @@ export interface Job extends CSVOptions {
   name?: string
   format: Format
   columns: string[]
+  /** Rows are firms, each with a project and a person. */
+  join?: true
   /** Rows to export: at most so many, and no more than were counted at the start. */
   total: number
   /** Export no more rows than total, even if there are more by now. */

@@ -64,7 +64,9 @@ export function onScreen(root: ParentNode = document): Command[] {
   const commands: Command[] = []
   const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(isThere)
   for (const element of elements.sort((a, b) => weight(a) - weight(b))) {
-    const name = labelOf(element)
+    // What says a state, and not what pressing it does, has the verb beside.
+    const { verb } = element.dataset
+    const name = verb ? `${verb}: ${labelOf(element)}` : labelOf(element)
     if (element instanceof HTMLSelectElement) {
       for (const option of element.options) {
         if (!option.selected) add(option.text, name || placeOf(element), () => choose(element, option.value))

@@ -4,7 +4,7 @@ import type { SearchState } from '../search/state'
 
 /**
  * similarTo is the search for firms of the same kinds in the same city with a project of the same
- * main use; undefined if less than two of these are known, which would find any firm.
+ * main use, unless that is “other”, which nothing has in common; undefined if less than two of these are known, which would find any firm.
  */
 export function similarTo(
   { account_types: kinds, city }: Pick<Records['accounts'], 'account_types' | 'city'>,
@@ -14,7 +14,9 @@ export function similarTo(
   const conditions: SearchState['conditions'] = {
     ...(kinds.length > 0 ? { account_type: is(...kinds.slice(0, maxValues)) } : {}),
     ...(city ? { city: is(city) } : {}),
-    ...(use === undefined ? {} : { has_project: { kind: 'related', conditions: { primary_use: is(use) } } }),
+    ...(use === undefined || use === 'other'
+      ? {}
+      : { has_project: { kind: 'related', conditions: { primary_use: is(use) } } }),
   }
   return Object.keys(conditions).length < 2 ? undefined : { dataset: 'accounts', query: '', conditions }
 }

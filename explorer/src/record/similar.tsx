@@ -25,7 +25,9 @@ export function Similar({ firm }: { firm: Pick<Records['accounts'], 'id' | 'acco
   const said = [
     kinds.length > 0 && new Intl.ListFormat('en', { type: 'disjunction' }).format(kinds),
     firm.city && `in ${firm.city}`,
-    use !== undefined && `with projects of ${valueLabel('primary_use', use, 'projects')}`,
+    state.conditions.has_project &&
+      use !== undefined &&
+      `with projects of ${valueLabel('primary_use', use, 'projects')}`,
   ]
   return (
     <p className="similar">

@@ -1,7 +1,7 @@
 import type { Counts, FacetRequest } from '../api/queries'
 import { labelOf, type RailField } from '../datasets'
 import { railOf } from '../source'
-import { Notice } from '../ui/notice'
+import { explain, Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
 import { cleared, isEmpty, withCondition } from './state'
@@ -35,7 +35,8 @@ export function FacetRail({ counts, error, retry }: Props) {
           </button>
         )}
       </div>
-      {error && !counts && <Notice error={error} retry={retry} />}
+      {/* What is refused is said once, in place of the results. */}
+      {error && !counts && explain(error).again && <Notice error={error} retry={retry} />}
       {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
         if (!facet) return <Uncounted key={field.key} field={field} />

@@ -88,7 +88,7 @@ function Chip({ field, label, edit, remove }: ChipProps) {
   return (
     <span className="chip">
       {edit ? (
-        <button className="what" aria-haspopup="dialog" onClick={edit}>
+        <button className="what" aria-haspopup="dialog" data-verb="Change" onClick={edit}>
           {text}
         </button>
       ) : (

@@ -1,0 +1,73 @@
+import type { Body } from '../api/body'
+import { answer, api, type Schemas } from '../api/client'
+import type { Sort } from '../api/queries'
+import { routeOf } from '../source'
+import { columnsOf, type TableName } from '../table/fields'
+import { elements, members } from './raw-json'
+import type { Page } from './page'
+import type { Job } from './store'
+
+// A row of firms with their projects and people is flat, as one of `atlas export --join` is.
+
+/** What the columns of joined records begin with. */
+const joined = [
+  { part: 'project', prefix: 'project_', table: 'projects' },
+  { part: 'contact', prefix: 'contact_', table: 'contacts' },
+] as const
+
+/** joinedColumns are the columns of the project and the person of a firm, beside its own. */
+export const joinedColumns: string[] = joined.flatMap(({ prefix, table }) => columnsOf(table).map((c) => prefix + c))
+
+/** joinedOf is the record that a column is of; undefined for those of the firm. */
+export function joinedOf(column: string): { part: 'project' | 'contact'; table: TableName; key: string } | undefined {
+  if (!joinedColumns.includes(column)) return undefined
+  const of = joined.find(({ prefix }) => column.startsWith(prefix))
+  return of && { part: of.part, table: of.table, key: column.slice(of.prefix.length) }
+}
+
+/** How many records a row has at most, each of which costs a credit. */
+export const recordsJoined = 3
+
+/** The largest page of a join, in firms. */
+export const joinSize = 33
+
+/** joinFields are the members that each record of a row needs for the columns of a file. */
+export function joinFields(columns: string[]) {
+  const of = (part: 'project' | 'contact' | undefined) => [
+    'id',
+    ...columns.flatMap((c) => {
+      const other = joinedOf(c)
+      return other?.part === part && (other?.key ?? c) !== 'id' ? [other?.key ?? c] : []
+    }),
+  ]
+  return { fields: of(undefined), project_fields: of('project'), contact_fields: of('contact') }
+}
+
+/** flatRow is a row as one object. */
+export function flatRow(row: string): string {
+  const parts = members(row)
+  const own = (raw = 'null', prefix = '') =>
+    raw === 'null' ? [] : [...members(raw)].map(([key, value]) => `${JSON.stringify(prefix + key)}:${value}`)
+  const all = [own(parts.get('account')), ...joined.map(({ part, prefix }) => own(parts.get(part), prefix))]
+  return `{${all.flat().join(',')}}`
+}
+
+/** readJoin reads a page of firms, each with a project and a person. */
+export async function readJoin(job: Job, { source, ...body }: Body, limit: number, sort: Sort): Promise<Page> {
+  const text = await answer(
+    api.POST(`${routeOf('accounts', source)}/join` as '/data/accounts/join', {
+      params: { query: { workspace_id: job.workspace } },
+      body: {
+        ...body,
+        ...joinFields(job.columns),
+        sort,
+        limit: Math.min(limit, joinSize),
+        ...(job.cursor ? { search_after: job.cursor } : {}),
+      } as Schemas['AccountJoinRequest'],
+      parseAs: 'text',
+    }),
+  )
+  const page = members(text)
+  const { search_after: next, credits } = JSON.parse(page.get('metadata') ?? '{}') as Schemas['PageMetadata']
+  return { records: elements(page.get('data') ?? '[]').map(flatRow), credits, ...(next ? { next } : {}) }
+}
