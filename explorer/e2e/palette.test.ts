@@ -106,6 +106,7 @@ test('the palette has what the screen has, with its prices', async ({ page }) =>
   await open(page, 'change stage')
   await expect(chosen(page)).toContainText('Change: Stage is')
   await page.keyboard.press('Escape')
+  await expect(palette(page)).toBeHidden()
   await open(page, 'command of atlas')
   await expect(chosen(page)).toContainText('Command of atlas')
   await page.keyboard.press('Escape')
