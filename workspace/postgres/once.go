@@ -114,7 +114,7 @@ func (e *effect) read(rows pgx.Rows) error {
 // lock is the number of the advisory lock of the call.
 func (e *effect) lock() int64 {
 	n := binary.BigEndian.Uint64(e.once.Key[:8]) ^ binary.BigEndian.Uint64(e.in[8:])
-	return int64(n) + int64(e.part) // any number will do
+	return int64(n) + int64(e.part) // #nosec G115 -- any number will do
 }
 
 // run runs fn in the transaction of the call, which begins with the first run. If fn fails,
