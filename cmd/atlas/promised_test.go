@@ -59,7 +59,7 @@ func promised(t *testing.T) []string {
 	p := promises{document: document, sent: map[string]bool{}}
 	p.operations()
 	p.components()
-	parser := must(kong.New(&commands{}, program().Vars))(t)
+	parser := must(kong.New(&commands{}, kong.Name("atlas"), program().Vars))(t)
 	p.command(parser.Model.Node)
 	slices.Sort(p.lines)
 	return slices.Compact(p.lines)
