@@ -256,6 +256,7 @@ test('a value of an address that Atlas does not know is said once', async ({ pag
   await page.goto('/projects?stage=foundatoin')
   await expect(page.getByRole('heading', { name: 'This search is not valid' })).toHaveCount(1)
   await expect(page.getByRole('alert')).toHaveCount(1)
+  await expect(page.getByRole('alert')).toContainText('Stage must be one of: pre filing, filed, under review')
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/wrong-value.png` })
   await page.getByRole('button', { name: 'Clear all' }).click()
   await counted(page)

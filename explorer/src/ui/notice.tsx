@@ -1,5 +1,5 @@
 import { RequestError } from '../api/client'
-import { capital } from '../datasets'
+import { capital, labelOf } from '../datasets'
 import { credits, formatMoment } from '../format'
 
 interface Props {
@@ -110,7 +110,7 @@ export function explain(error: Error): { title: string; text: string; again: boo
     case e.status >= 500:
       return { title: 'Atlas has failed', text: 'The failure is in its log.', again: true }
   }
-  return { title: 'This search is not valid', text: sentence(e.message), again: false }
+  return { title: 'This search is not valid', text: sentence(plain(e)), again: false }
 }
 
 /** Where the service says that one signs in. */
@@ -118,5 +118,14 @@ const own = /\/session\/sign-in\?workspace=[0-9a-f-]{36}/
 
 /** What the service says of a plan that is not enough. */
 const plan = /plan is (\w+)/
+
+/** plain says what is wrong with filters by the names that they have here: "Stage must be one of: pre filing, filed". */
+const plain = ({ issues, message }: RequestError) =>
+  issues.every(({ path: [of] }) => of === 'filters') && issues.length > 0
+    ? issues.map(({ path: [, key], message: text }) => `${labelOf(String(key))} ${spaced(text)}`).join('; ')
+    : message
+
+/** spaced are the values of a list as people read them. */
+const spaced = (text: string) => (text.startsWith('must be one of') ? text.replaceAll('_', ' ') : text)
 
 const sentence = (message: string) => `${capital(message)}.`
