@@ -60,6 +60,18 @@ test('a domain is added, proved and deleted', async ({ page }) => {
   await Promise.all([answered(page, '/check'), row.getByRole('button', { name: 'Check now' }).click()])
   await expect(row.getByRole('alert')).toContainText('Atlas cannot answer right now')
   await page.unroute('**/check?*')
+  // A browser need not let a page copy.
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
+  })
+  const copy = row.getByRole('button', { name: `Copy: Text of the record of ${domain}` })
+  await copy.click()
+  await expect(page.getByText('Select the text and copy it by hand.')).toBeVisible()
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.resolve()
+  })
+  await copy.click()
+  await expect(row.getByRole('button', { name: `Copied: Text of the record of ${domain}` })).toBeVisible()
 
   // An operator proves it: then there is no record to publish.
   execFileSync(join(dirname(binary), 'atlas'), [
@@ -78,6 +90,7 @@ test('a domain is added, proved and deleted', async ({ page }) => {
   await expect(dialog).toContainText('Nobody signs in with an address of')
   await Promise.all([answered(page, domain, 'DELETE'), dialog.getByRole('button', { name: 'Delete' }).click()])
   await expect(row).toBeHidden()
+  await expect(page.getByText('The domain is deleted')).toBeVisible()
 })
 
 test('a provider is connected, changed, not required from outside, and deleted', async ({ page }) => {

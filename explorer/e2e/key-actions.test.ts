@@ -97,11 +97,14 @@ test('what a key did is read page by page, shown before it is undone, and undone
   await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])
   await Promise.all([asked(), undo.getByRole('button', { name: 'Undo it' }).click()])
   await expect(undo).toContainText('51 undone, 1 stays as it is.')
+  await expect(undo.getByRole('button', { name: 'Done' })).toBeFocused()
   await expect(undo.getByRole('listitem').first()).toContainText('undone')
   const left = await views()
   expect(own.filter((v) => left.includes(v.id)).map((v) => v.id)).toEqual([taken?.id])
   await undo.getByRole('button', { name: 'Done' }).click()
   await expect(did.first()).toContainText('is as it was before')
+  // What is gone cannot be opened.
+  await expect(key.getByRole('link', { name: /^Open: / })).toHaveCount(1)
   // Nothing is left to undo.
   await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])
   await expect(undo).toContainText('0 will be undone, 52 stay as they are.')

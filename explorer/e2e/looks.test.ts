@@ -428,6 +428,34 @@ test('a place that the data does not have is said to be missing, and Escape clos
   await expect(said).toHaveText(/^Places cannot be looked up now/)
 })
 
+test('a place that is found late does not move what is looked at by then', async ({ page }) => {
+  await enter(page, '/projects?look=map')
+  await expect(circles(page).first()).toBeVisible()
+  const box = goTo(page)
+  // Where it is is known by then.
+  await box.fill('calgary')
+  await box.press('Enter')
+  await expect(page).toHaveURL(/&at=5[01]\./)
+  let answer = () => {}
+  const held = new Promise<void>((resolve) => (answer = resolve))
+  await page.route('**/data/projects/suggest*', async (route) => {
+    await held
+    await route.continue()
+  })
+  const counted = page.waitForResponse((r) => r.request().postData()?.includes('"address"') ?? false)
+  await Promise.all([counted, page.waitForRequest('**/data/projects/suggest*'), box.fill('calgar')])
+  await box.press('Enter')
+  await page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name: 'Charts' }).click()
+  await expect(page.getByRole('combobox', { name: /^Go to/ })).toHaveCount(0)
+  const address = page.url()
+  const found = page.waitForResponse('**/data/projects/suggest*')
+  answer()
+  await (await found).finished()
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)))
+  await expect(page.getByRole('combobox', { name: /^Go to/ })).toHaveCount(0)
+  expect(page.url()).toBe(address)
+})
+
 test('names of places are text', async ({ page }) => {
   await enter(page, '/projects?look=map')
   await expect(circles(page).first()).toBeVisible()

@@ -143,7 +143,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
     <Dialog title={`Delete “${name}”?`} onClose={onClose}>
       <p>The board is gone for everyone, with its {counted(tiles.length)}. Links to it no longer work.</p>
       <p>Views and records stay: a board has only what to count.</p>
-      {remove.error && <Notice error={remove.error} />}
+      {remove.error && <Notice error={remove.error} refused="It is not deleted" />}
       <div className="actions">
         <button className="button" autoFocus onClick={onClose}>
           Cancel

@@ -40,12 +40,15 @@ export function PlaceFinder({ before, found }: Props) {
         label="City or address"
         placeholder="City or address"
         text={text}
-        onText={setText}
+        onText={(next) => {
+          setText(next)
+          find.reset()
+        }}
         choices={choices}
         onChoose={(key) => find.mutate(key)}
         empty={places.data ? 'No project is there.' : ''}
       />
-      {find.error && <p className="problem">{find.error.message}.</p>}
+      {(find.error ?? places.error) && <p className="problem">{(find.error ?? places.error)?.message}.</p>}
     </>
   )
 }

@@ -1,6 +1,6 @@
 import './go-to.css'
 import { keepPreviousData, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useDeferredValue, useState } from 'react'
+import { useDeferredValue, useRef, useState } from 'react'
 import { Choices } from '../builder/choices'
 import { useSearch } from '../search/context'
 import type { Box } from '../search/place'
@@ -29,14 +29,20 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
       if (!extent) throw new Error(`Where “${place.label}” is, is not known.`)
       return extent.box
     },
-    onSuccess: (reached) => {
-      if (!reached) return
-      show(reached)
-      setOpen(false)
-      // What is typed next is another place.
-      if (document.activeElement instanceof HTMLInputElement) document.activeElement.select()
-    },
   })
+  const box = useRef<HTMLDivElement>(null)
+  const goTo = (key?: string) =>
+    go.mutate(key, {
+      // Not when another place is typed by then, or another look is open.
+      onSuccess: (reached) => {
+        if (!reached) return
+        show(reached)
+        setOpen(false)
+        // What is typed next is another place.
+        const typing = document.activeElement
+        if (typing instanceof HTMLInputElement && box.current?.contains(typing)) typing.select()
+      },
+    })
   const isNowhere = query.enabled && !isOld && found.data?.length === 0
   const said = go.error
     ? go.error.message
@@ -47,7 +53,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
         : ''
   const keys = (e: React.KeyboardEvent) => {
     if (e.nativeEvent.isComposing) return
-    if (e.key === 'Enter' && typed.enabled && (isOld || places.length === 0)) go.mutate(undefined)
+    if (e.key === 'Enter' && typed.enabled && (isOld || places.length === 0)) goTo()
     else if (e.key === 'Escape' && (open || text)) {
       if (open && (places.length > 0 || said)) setOpen(false)
       else setText('')
@@ -59,7 +65,13 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
     e.stopPropagation()
   }
   return (
-    <div className="go-to" onFocus={() => setOpen(true)} onBlur={() => setOpen(false)} onKeyDownCapture={keys}>
+    <div
+      ref={box}
+      className="go-to"
+      onFocus={() => setOpen(true)}
+      onBlur={() => setOpen(false)}
+      onKeyDownCapture={keys}
+    >
       <Choices
         label="Go to a city, an address or a project"
         placeholder="Go to a city or address"
@@ -70,7 +82,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
           go.reset()
         }}
         choices={places}
-        onChoose={(key) => go.mutate(key)}
+        onChoose={goTo}
         empty=""
       />
       <p className="quiet" role="status">

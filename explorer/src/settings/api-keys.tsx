@@ -92,6 +92,8 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
               setName('')
               setNetworks('')
               made(key)
+              // Only what is shown has the secret.
+              create.reset()
             },
           },
         )
@@ -150,7 +152,7 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
           maxLength={1000}
         />
       </label>
-      {create.error && <Notice error={create.error} />}
+      {create.error && <Notice error={create.error} refused="No key was made" />}
     </form>
   )
 }
@@ -191,7 +193,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
             New secret
           </button>
         )}
-        {on && (
+        {of.state !== 'revoked' && (
           <button className="button" onClick={() => setAsked('revoke')}>
             Revoke
           </button>
@@ -219,6 +221,7 @@ function Key({ workspace, of, maker, rotated }: KeyProps) {
                 onSuccess: (made) => {
                   setAsked(undefined)
                   rotated(made)
+                  rotate.reset()
                 },
               },
             )

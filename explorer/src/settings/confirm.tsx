@@ -18,7 +18,7 @@ export function Confirm({ title, children, action, error, busy, confirm, close }
   return (
     <Dialog title={title} onClose={close}>
       {children}
-      {error && <Notice error={error} />}
+      {error && <Notice error={error} refused="Nothing was changed" />}
       <div className="actions">
         <button className="button" autoFocus onClick={close}>
           Cancel

@@ -15,7 +15,7 @@ export function Deliveries({ workspace, hook }: { workspace: string; hook: Webho
   if (log.data.length === 0) return <p className="quiet">Nothing was delivered in the last 30 days.</p>
   return (
     <>
-      {replay.error && <Notice error={replay.error} />}
+      {replay.error && <Notice error={replay.error} refused="It is not delivered again" />}
       <ol className="deliveries" aria-label="Deliveries, the newest first">
         {log.data.map((d) => (
           <li key={d.id}>

@@ -59,7 +59,7 @@ export function Domains({ workspace, owner }: Props) {
       {domains.data && domains.data.length > 0 && (
         <ul className="webhooks" aria-label="Domains">
           {domains.data.map((d) => (
-            <Row key={d.domain} workspace={workspace} of={d} removable={owner || !provider} />
+            <Row key={d.domain} workspace={workspace} of={d} removable={owner || provider === null} />
           ))}
         </ul>
       )}

@@ -120,7 +120,7 @@ function Refused({ error }: { error: Error }) {
     already_invited: 'This address is invited already. “New link” below makes another link.',
     already_member: 'This address is a member already.',
   }[code]
-  if (!text) return <Notice error={error} />
+  if (!text) return <Notice error={error} refused="Nobody was invited" />
   return (
     <p className="problem" role="alert">
       {text}

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { actionText, outcomeText, reportText, undoText } from './key-action-texts'
+import { actionText, isGone, outcomeText, reportText, undoText } from './key-action-texts'
 
 describe('what a key did, in words', () => {
   it('says actions', () => {
@@ -23,5 +23,14 @@ describe('what a key did, in words', () => {
     expect(reportText([{ outcome: 'undone' }, { outcome: 'undone' }], true)).toBe('2 will be undone.')
     expect(reportText([{ outcome: 'undone' }, { outcome: 'refused' }], false)).toBe('1 undone, 1 stays as it is.')
     expect(reportText([{ outcome: 'not_kept' }, { outcome: 'refused' }], false)).toBe('0 undone, 2 stay as they are.')
+  })
+  it('knows what is gone: what is removed, and what was created once that is undone', () => {
+    expect(isGone({ kind: 'view', action: 'created' }, false)).toBe(false)
+    expect(isGone({ kind: 'view', action: 'created' }, true)).toBe(true)
+    expect(isGone({ kind: 'board', action: 'removed' }, false)).toBe(true)
+    expect(isGone({ kind: 'board', action: 'removed' }, true)).toBe(false)
+    expect(isGone({ kind: 'view', action: 'changed' }, true)).toBe(false)
+    // Its record, or its View, is there.
+    expect(isGone({ kind: 'membership', action: 'removed' }, false)).toBe(false)
   })
 })

@@ -33,6 +33,12 @@ const states: Record<KeyAction['undo'], string> = {
 /** undoText says whether an action can be undone, or why not. */
 export const undoText = (a: Pick<KeyAction, 'undo'>) => states[a.undo]
 
+/** isGone reports whether an object with a page of its own is not there: removed, or created and undone. */
+export function isGone({ kind, action }: Pick<KeyAction, 'kind' | 'action'>, undone: boolean): boolean {
+  if (kind !== 'view' && kind !== 'board') return false
+  return undone ? action === 'created' : action === 'removed'
+}
+
 /** outcomeText says what became of an action, or would become of it. */
 export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 'reason'>, look: boolean): string {
   switch (outcome) {

@@ -6,7 +6,7 @@ import { keyActionsQuery, undoKey, type KeyAction, type UndoneAction } from '../
 import { formatMoment } from '../format'
 import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
-import { actionText, outcomeText, reportText, undoText } from './key-action-texts'
+import { actionText, isGone, outcomeText, reportText, undoText } from './key-action-texts'
 
 interface Props {
   workspace: string
@@ -34,7 +34,7 @@ export default function KeyActions({ workspace, of }: Props) {
         <>
           <ol className="deliveries" aria-label="What the key did, the latest first">
             {actions.map((a) => (
-              <Action key={a.id} of={a} text={undoText(a)} />
+              <Action key={a.id} of={a} text={undoText(a)} undone={a.undo === 'nothing_left'} />
             ))}
           </ol>
           <div className="actions">
@@ -81,8 +81,8 @@ function placeOf({ kind, object_id, dataset, view_id }: KeyAction | UndoneAction
   }
 }
 
-function Action({ of, text }: { of: KeyAction | UndoneAction; text: string }) {
-  const place = placeOf(of)
+function Action({ of, text, undone }: { of: KeyAction | UndoneAction; text: string; undone: boolean }) {
+  const place = isGone(of, undone) ? undefined : placeOf(of)
   return (
     <li>
       <span className="who">
@@ -128,14 +128,20 @@ function Undo({ workspace, of, look, close }: UndoProps) {
           </p>
           <ol className="deliveries" aria-label={done ? 'What became of it' : 'What would become of it'} tabIndex={0}>
             {shown.map((a) => (
-              <Action key={a.id} of={a} text={outcomeText(a, !done)} />
+              <Action
+                key={a.id}
+                of={a}
+                text={outcomeText(a, !done)}
+                undone={a.outcome === 'nothing_left' || (a.outcome === 'undone' && done !== undefined)}
+              />
             ))}
           </ol>
         </>
       )}
       {undo.error && <Notice error={undo.error} refused="Not everything was undone: try again" />}
       <div className="actions">
-        <button className="button" autoFocus disabled={undo.isPending} onClick={close}>
+        {/* The button that had the focus is gone then. */}
+        <button key={done ? 'done' : 'cancel'} className="button" autoFocus disabled={undo.isPending} onClick={close}>
           {done ? 'Done' : 'Cancel'}
         </button>
         {look.data && !done && possible && (

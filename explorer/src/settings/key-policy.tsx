@@ -79,7 +79,7 @@ function Form({ workspace, policy, close }: { workspace: string; policy: KeyPoli
           Cancel
         </button>
       </div>
-      {save.error && <Notice error={save.error} />}
+      {save.error && <Notice error={save.error} refused="The rules are not saved" />}
     </form>
   )
 }

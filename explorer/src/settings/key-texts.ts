@@ -60,7 +60,7 @@ export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, peo
 export const rotates = (person: string | undefined, { by_operator, created_by }: ApiKey) =>
   !by_operator && created_by !== null && created_by === person
 
-/** goesOn reports whether a key can still be rotated or revoked. */
+/** goesOn reports whether a key can still be used. */
 export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
 
 /** limitsOf is a policy as the form has it. All scopes, and empty numbers, limit nothing. */

@@ -44,7 +44,7 @@ export function Members({ workspace }: ScreenProps) {
           Who works in {workspace.name}. {!administers && 'Owners and admins change who that is.'}
         </p>
       </header>
-      {change.error && <Notice error={change.error} />}
+      {change.error && <Notice error={change.error} refused="The role is not changed" />}
       {members.error && <Notice error={members.error} retry={() => void members.refetch()} />}
       {members.isPending && <div className="skeleton" style={{ height: 144 }} />}
       {members.data && (

@@ -1,4 +1,5 @@
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { link } from '../address'
 import { domainsQuery } from '../api/identity'
 import {
@@ -13,6 +14,7 @@ import { formatMoment, formatNumber } from '../format'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
+import { Confirm } from './confirm'
 import { ScimTokens } from './scim-tokens'
 import { ToCopy } from './to-copy'
 
@@ -131,32 +133,67 @@ function Groups({ workspace }: { workspace: string }) {
   )
 }
 
+/** What a group of a role becomes. */
+const effects: Record<GroupRole, string> = {
+  none: 'It gives no role any more. If no other group gives one, everybody keeps the role of now, and roles are given here.',
+  member: 'Its people are members, unless another group makes them admins.',
+  admin: 'Its people are admins: they invite and remove people, change roles and make API keys.',
+}
+
 function Group({ workspace, of }: { workspace: string; of: ProvisionedGroup }) {
   const set = useMutation(setGroupRole(workspace))
+  const [asked, setAsked] = useState<GroupRole>()
+  const people = of.members === 1 ? '1 person' : `${formatNumber(of.members)} people`
   return (
     <li>
       <span className="who">
         <b>
           <bdi>{of.name}</bdi>
         </b>
-        <span>{of.members === 1 ? '1 person' : `${formatNumber(of.members)} people`}</span>
-        {set.error && <Notice error={set.error} refused="The role is not changed" />}
+        <span>{people}</span>
       </span>
       <select
         aria-label={`Role of the group ${of.name}`}
-        value={set.isPending ? set.variables.role : (of.role ?? 'none')}
-        disabled={set.isPending}
-        onChange={(e) =>
-          set.mutate(
-            { id: of.id, role: e.target.value as GroupRole },
-            { onSuccess: () => notify('Roles follow the groups within 5 seconds') },
-          )
-        }
+        value={of.role ?? 'none'}
+        onChange={(e) => {
+          set.reset()
+          setAsked(e.target.value as GroupRole)
+        }}
       >
         <option value="none">no role</option>
-        <option value="admin">admins</option>
         <option value="member">members</option>
+        <option value="admin">admins</option>
       </select>
+      {asked && (
+        <Confirm
+          title={`Change the role of ${people}?`}
+          action="Change the role"
+          error={set.error}
+          busy={set.isPending}
+          close={() => setAsked(undefined)}
+          confirm={() =>
+            set.mutate(
+              { id: of.id, role: asked },
+              {
+                onSuccess: () => {
+                  setAsked(undefined)
+                  notify('Roles follow the groups within 5 seconds')
+                },
+              },
+            )
+          }
+        >
+          <p>
+            <bdi>{of.name}</bdi>: {effects[asked]}
+          </p>
+          {asked !== 'none' && (
+            <p>
+              From then on groups say the roles of all provisioned people: who is in no group of admins is a member, and
+              the API keys of admins who become members end.
+            </p>
+          )}
+        </Confirm>
+      )}
     </li>
   )
 }

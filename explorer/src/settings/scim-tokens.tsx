@@ -33,6 +33,8 @@ export function ScimTokens({ workspace }: { workspace: string }) {
               onSuccess: (made) => {
                 setName('')
                 setShown(made)
+                // Only what is shown has the secret.
+                create.reset()
               },
             },
           )

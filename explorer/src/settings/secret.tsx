@@ -1,5 +1,5 @@
-import { Check, Copy } from 'lucide-react'
-import { useState, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
+import { Copied } from './copied'
 
 interface Props {
   value: string
@@ -13,19 +13,11 @@ interface Props {
 
 /** Secret shows a secret. Nobody can read it again. */
 export function Secret({ value, label, what = 'secret', children, close }: Props) {
-  const [copied, setCopied] = useState(false)
   return (
     <div className="made" role="status">
       <p>{children}</p>
       <div className="actions">
-        <input type="text" readOnly value={value} aria-label={label} onFocus={(e) => e.target.select()} />
-        <button
-          className="button"
-          onClick={() => void navigator.clipboard.writeText(value).then(() => setCopied(true))}
-        >
-          {copied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
-          {copied ? 'Copied' : `Copy the ${what}`}
-        </button>
+        <Copied value={value} label={label} action={`Copy the ${what}`} />
         <button className="button" onClick={close}>
           Done
         </button>

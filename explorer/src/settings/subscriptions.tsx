@@ -45,7 +45,7 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
           Mondays at 8:00, by the clock of the workspace.
         </p>
       </header>
-      {error && <Notice error={error} />}
+      {error && <Notice error={error} refused="Nothing was changed" />}
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
       {subscriptions.isPending && <div className="skeleton" style={{ height: 320 }} />}
       {subscriptions.data && (

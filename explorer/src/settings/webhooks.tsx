@@ -96,7 +96,7 @@ function Add({ workspace, made }: { workspace: string; made: (hook: Webhook) => 
         </button>
       </div>
       <Events label="Tell it when" chosen={chosen} change={(event) => setChosen(toggled(chosen, event))} />
-      {save.error && <Notice error={save.error} />}
+      {save.error && <Notice error={save.error} refused="The webhook is not added" />}
     </form>
   )
 }
@@ -164,7 +164,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
       {chosen.includes('view.matched') && (
         <WebhookViews workspace={workspace} named={hook.views} chosen={named} change={(views) => set(chosen, views)} />
       )}
-      {error && <Notice error={error} />}
+      {error && <Notice error={error} refused="Nothing was changed" />}
       <div className="actions">
         <button
           className="button"

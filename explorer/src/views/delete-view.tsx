@@ -24,7 +24,7 @@ export function DeleteView({ view, onClose }: { view: View; onClose: () => void 
         , for everyone, and so is the star of all who have one on it. Links to it no longer work.
       </p>
       <p>Records are not deleted: they stay in the dataset, with your status, tags and notes.</p>
-      {remove.error && <Notice error={remove.error} />}
+      {remove.error && <Notice error={remove.error} refused="It is not deleted" />}
       <div className="actions">
         <button className="button" autoFocus onClick={onClose}>
           Cancel

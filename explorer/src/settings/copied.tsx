@@ -1,0 +1,40 @@
+import { Check, Copy } from 'lucide-react'
+import { useState } from 'react'
+import { notify } from '../ui/toast'
+
+interface Props {
+  value: string
+  label: string
+  /** What the button says, and what it is called where several say the same. */
+  action: string
+  name?: string
+}
+
+/** Copied is a text that is to be put elsewhere, and the button that copies it. */
+export function Copied({ value, label, action, name }: Props) {
+  const [copied, setCopied] = useState<string>()
+  const done = copied === value
+  const copy = async () => {
+    try {
+      // Pages without https have no clipboard.
+      await navigator.clipboard.writeText(value)
+      setCopied(value)
+    } catch {
+      notify('It is not copied: the browser does not let this page. Select the text and copy it by hand.')
+    }
+  }
+  return (
+    <>
+      <input type="text" readOnly value={value} aria-label={label} onFocus={(e) => e.target.select()} />
+      <button
+        type="button"
+        className="button"
+        aria-label={name && `${done ? 'Copied' : action}: ${name}`}
+        onClick={() => void copy()}
+      >
+        {done ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+        {done ? 'Copied' : action}
+      </button>
+    </>
+  )
+}
