@@ -1,6 +1,5 @@
 import './map.css'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { Circle, Maximize, Minus, Pentagon, Plus, Square } from 'lucide-react'
 import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { link } from '../address'
 import { facetsQuery } from '../api/queries'
@@ -13,6 +12,7 @@ import { withCondition } from '../search/state'
 import { Notice } from '../ui/notice'
 import type { Shape } from './draw'
 import { GoTo } from './go-to'
+import { MapTools, MapZoom } from './map-tools'
 import { PlacesTable } from './places-table'
 import { cellsRequest, extentQuery } from './queries'
 import { cellsOf, inBox, maxZoom, precisionOf, unloaded, type Cell } from './tiles'
@@ -44,36 +44,20 @@ function NoLocation({ dataset }: { dataset: Dataset }) {
   )
 }
 
+interface Sight {
+  box: Box
+  view: View
+}
+
 function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   const { workspace, state, body, change } = useSearch()
   const [drawable] = useState(hasWebGL)
   const [asTable, setAsTable] = useState(false)
   const [shape, setShape] = useState<Shape>()
-  const [sight, setSight] = useState<{ box: Box; view: View }>()
-  const extent = useQuery(extentQuery(useQueryClient(), workspace.id, body))
-  const all = useQuery(facetsQuery(workspace.id, 'projects', body, cellsRequest(0)))
-  const wanted = sight && cellsOf(sight.box, sight.view.zoom)
-  const near = useQuery({
-    ...facetsQuery(
-      workspace.id,
-      'projects',
-      inBox(body, wanted?.box ?? everywhere),
-      cellsRequest(wanted?.precision ?? 0),
-    ),
-    enabled: wanted !== undefined,
-  })
-  const cells = (drawable ? near.data?.facets[0]?.geo : extent.data?.cells) ?? none
+  const [sight, setSight] = useState<Sight>()
+  const { extent, near, unknown, cells, again } = useCells(drawable, sight)
   const circles = useMemo(() => unloaded(cells, rows), [cells, rows])
-
-  const { at: _, ...fitted } = state
-  // Another search is shown whole, unless the address says what to show of it.
-  const searched = JSON.stringify(body)
-  const before = useRef({ searched, at: state.at })
-  useEffect(() => {
-    const same = before.current.at === state.at
-    if (before.current.searched !== searched && same && state.at !== undefined) change(fitted, { replace: true })
-    before.current = { searched, at: state.at }
-  })
+  const fitted = useFitted()
   const look = (view: View) => change({ ...state, at: formatView(view) }, { replace: true })
   const zoom = (by: number) =>
     sight && look({ ...sight.view, zoom: Math.min(maxZoom, Math.max(0, sight.view.zoom + by)) })
@@ -84,7 +68,6 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
     else filter(withinBox(box))
   }
   const action = canZoom ? 'Zoom in' : 'Only these'
-  const unknown = all.data?.facets[0]?.unknown ?? 0
   const error = extent.error ?? near.error
   const condition = state.conditions.location
   const area = condition?.kind === 'place' ? condition : undefined
@@ -92,34 +75,13 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
     <div className="look map-look">
       <div className="look-bar">
         {drawable && (
-          <div className="tools" role="group" aria-label="Choose an area">
-            <Tool
-              label="Draw a box"
-              icon={<Square size={14} aria-hidden />}
-              on={shape === 'box'}
-              set={(on) => setShape(on ? 'box' : undefined)}
-            />
-            <Tool
-              label="Draw a circle"
-              icon={<Circle size={14} aria-hidden />}
-              on={shape === 'circle'}
-              set={(on) => setShape(on ? 'circle' : undefined)}
-            />
-            <Tool
-              label={area && 'polygon' in area ? 'Change the area' : 'Draw an area'}
-              icon={<Pentagon size={14} aria-hidden />}
-              on={shape === 'polygon'}
-              set={(on) => setShape(on ? 'polygon' : undefined)}
-            />
-            <button className="button" disabled={!sight} onClick={() => sight && filter(withinBox(sight.box))}>
-              Only what is in sight
-            </button>
-            {area && (
-              <button className="link" onClick={() => change(withCondition(state, 'location', undefined))}>
-                Clear the area
-              </button>
-            )}
-          </div>
+          <MapTools
+            shape={shape}
+            draw={setShape}
+            area={area}
+            clear={() => change(withCondition(state, 'location', undefined))}
+            choose={sight && (() => filter(withinBox(sight.box)))}
+          />
         )}
         {unknown > 0 && (
           <button
@@ -147,13 +109,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
         </div>
       </div>
       {error && cells.length === 0 ? (
-        <Notice
-          error={error}
-          retry={() => {
-            void extent.refetch()
-            if (wanted) void near.refetch()
-          }}
-        />
+        <Notice error={error} retry={again} />
       ) : extent.data === null ? (
         <p className="notice">No project of this search has a known location.</p>
       ) : (
@@ -181,17 +137,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
                 />
               </Suspense>
               {sight && !shape && <GoTo show={(box) => look(viewOfBox(box, sight))} />}
-              <div className="map-zoom">
-                <button className="icon-button" aria-label="Zoom in" onClick={() => zoom(1)}>
-                  <Plus size={16} aria-hidden />
-                </button>
-                <button className="icon-button" aria-label="Zoom out" onClick={() => zoom(-1)}>
-                  <Minus size={16} aria-hidden />
-                </button>
-                <button className="icon-button" aria-label="Show all" onClick={() => change(fitted, { replace: true })}>
-                  <Maximize size={15} aria-hidden />
-                </button>
-              </div>
+              <MapZoom zoom={zoom} all={() => change(fitted, { replace: true })} />
               {(!near.data || cells.length === 0) && (
                 <p className="map-state" role="status">
                   {near.data ? 'No project of this search is in sight.' : 'Counting…'}
@@ -215,20 +161,46 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   )
 }
 
+/** useCells counts where the projects of the search are: as a whole, and in more detail those in sight. */
+function useCells(drawable: boolean, sight: Sight | undefined) {
+  const { workspace, body } = useSearch()
+  const extent = useQuery(extentQuery(useQueryClient(), workspace.id, body))
+  const all = useQuery(facetsQuery(workspace.id, 'projects', body, cellsRequest(0)))
+  const wanted = sight && cellsOf(sight.box, sight.view.zoom)
+  const near = useQuery({
+    ...facetsQuery(
+      workspace.id,
+      'projects',
+      inBox(body, wanted?.box ?? everywhere),
+      cellsRequest(wanted?.precision ?? 0),
+    ),
+    enabled: wanted !== undefined,
+  })
+  return {
+    extent,
+    near,
+    unknown: all.data?.facets[0]?.unknown ?? 0,
+    cells: (drawable ? near.data?.facets[0]?.geo : extent.data?.cells) ?? none,
+    again: () => {
+      void extent.refetch()
+      if (wanted) void near.refetch()
+    },
+  }
+}
+
+/** useFitted is the search with all of it in sight. Another search is shown so, unless the address says what to show of it. */
+function useFitted() {
+  const { state, body, change } = useSearch()
+  const { at: _, ...fitted } = state
+  const searched = JSON.stringify(body)
+  const before = useRef({ searched, at: state.at })
+  useEffect(() => {
+    const same = before.current.at === state.at
+    if (before.current.searched !== searched && same && state.at !== undefined) change(fitted, { replace: true })
+    before.current = { searched, at: state.at }
+  })
+  return fitted
+}
+
 const none: Cell[] = []
 const everywhere: Box = { north: 90, south: -90, east: 180, west: -180 }
-
-interface ToolProps {
-  label: string
-  icon: React.ReactNode
-  on: boolean
-  set: (on: boolean) => void
-}
-
-function Tool({ label, icon, on, set }: ToolProps) {
-  return (
-    <button className="button" aria-pressed={on} onClick={() => set(!on)}>
-      {icon} {label}
-    </button>
-  )
-}
