@@ -170,6 +170,7 @@ test('a provider is connected, changed, not required from outside, and deleted',
   await section.getByRole('button', { name: 'Delete the provider' }).click()
   await Promise.all([answered(page, '/provider', 'DELETE'), dialog.getByRole('button', { name: 'Delete' }).click()])
   await expect(page.getByText('There is no provider yet')).toBeVisible()
+  await expect(page.getByText('The provider is deleted')).toBeVisible()
   expect(dialogs).toBe(0)
 })
 

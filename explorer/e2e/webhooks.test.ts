@@ -53,6 +53,7 @@ test('a webhook is added, tested, gets a new secret and is deleted', async ({ pa
   await expect(secret).toBeHidden()
   await hook.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+  await expect(page.getByText('The webhook is deleted')).toBeVisible()
   await expect(hook).toBeHidden()
 })
 

@@ -69,7 +69,8 @@ export function Domains({ workspace, owner }: Props) {
 
 function Row({ workspace, of, removable }: { workspace: string; of: Domain; removable: boolean }) {
   const check = useMutation(checkDomain(workspace))
-  const remove = useMutation(removeDomain(workspace))
+  // The row is gone by then.
+  const remove = useMutation({ ...removeDomain(workspace), onSuccess: () => notify('The domain is deleted') })
   const [asked, setAsked] = useState(false)
   const state = domainState(of)
   const hint = domainHint(of)
@@ -123,7 +124,7 @@ function Row({ workspace, of, removable }: { workspace: string; of: Domain; remo
           error={remove.error}
           busy={remove.isPending}
           close={() => setAsked(false)}
-          confirm={() => remove.mutate(of.domain, { onSuccess: () => notify('The domain is deleted') })}
+          confirm={() => remove.mutate(of.domain)}
         >
           <p>
             Nobody signs in with an address of <bdi>{of.domain}</bdi> any more, their sessions by the provider end

@@ -142,7 +142,8 @@ function Required({ workspace, of, owner }: { workspace: string; of: Provider; o
 }
 
 function Remove({ workspace }: { workspace: string }) {
-  const remove = useMutation(removeProvider(workspace))
+  // The button is gone by then.
+  const remove = useMutation({ ...removeProvider(workspace), onSuccess: () => notify('The provider is deleted') })
   const [asked, setAsked] = useState(false)
   return (
     <>
@@ -156,14 +157,7 @@ function Remove({ workspace }: { workspace: string }) {
           error={remove.error}
           busy={remove.isPending}
           close={() => setAsked(false)}
-          confirm={() =>
-            remove.mutate(undefined, {
-              onSuccess: () => {
-                setAsked(false)
-                notify('The provider is deleted')
-              },
-            })
-          }
+          confirm={() => remove.mutate()}
         >
           <p>
             Its sessions end within 5 seconds, yours too if you signed in by it. Members and their roles stay, but who

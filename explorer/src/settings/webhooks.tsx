@@ -135,7 +135,8 @@ function Hook({ workspace, hook, rotated }: HookProps) {
   const save = useMutation(saveWebhook(workspace))
   const tell = useMutation(testWebhook(workspace))
   const rotate = useMutation(rotateWebhook(workspace))
-  const remove = useMutation(removeWebhook(workspace))
+  // The row is gone by then.
+  const remove = useMutation({ ...removeWebhook(workspace), onSuccess: () => notify('The webhook is deleted') })
   const [asked, setAsked] = useState<'rotate' | 'remove'>()
   const [open, setOpen] = useState(false)
   const error = save.error ?? tell.error
@@ -210,7 +211,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
           error={remove.error}
           busy={remove.isPending}
           close={() => setAsked(undefined)}
-          confirm={() => remove.mutate(hook.id, { onSuccess: () => notify('The webhook is deleted') })}
+          confirm={() => remove.mutate(hook.id)}
         >
           <p>
             <bdi>{hook.url}</bdi> is told of nothing more, and the log of its deliveries is gone.
