@@ -445,7 +445,7 @@ test('a place that is found late does not move what is looked at by then', async
   const counted = page.waitForResponse((r) => r.request().postData()?.includes('"address"') ?? false)
   await Promise.all([counted, page.waitForRequest('**/data/projects/suggest*'), box.fill('calgar')])
   await box.press('Enter')
-  await page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name: 'Charts' }).click()
+  await page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name: 'Pivot' }).click()
   await expect(page.getByRole('combobox', { name: /^Go to/ })).toHaveCount(0)
   const address = page.url()
   const found = page.waitForResponse('**/data/projects/suggest*')

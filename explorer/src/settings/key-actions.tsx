@@ -89,7 +89,7 @@ function Action({ of, text, undone }: { of: KeyAction | UndoneAction; text: stri
         <b>{actionText(of)}</b>
         <span>
           {formatMoment(new Date(of.at))}
-          {of.fields.length > 0 && <bdi>, {of.fields.join(', ')}</bdi>} · {text}
+          {of.action === 'changed' && of.fields.length > 0 && <bdi>, {of.fields.join(', ')}</bdi>} · {text}
         </span>
       </span>
       {place && (
