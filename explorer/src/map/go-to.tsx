@@ -31,11 +31,12 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
     },
   })
   const box = useRef<HTMLDivElement>(null)
-  const goTo = (key?: string) =>
+  const goTo = (key?: string) => {
+    const asked = location.href
     go.mutate(key, {
-      // Not when another place is typed by then, or another look is open.
+      // Not when another place is typed by then, or something else is looked at.
       onSuccess: (reached) => {
-        if (!reached) return
+        if (!reached || location.href !== asked) return
         show(reached)
         setOpen(false)
         // What is typed next is another place.
@@ -43,6 +44,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
         if (typing instanceof HTMLInputElement && box.current?.contains(typing)) typing.select()
       },
     })
+  }
   const isNowhere = query.enabled && !isOld && found.data?.length === 0
   const said = go.error
     ? go.error.message
