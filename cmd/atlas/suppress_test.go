@@ -4,21 +4,20 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io/fs"
 	"net/http"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/redis/go-redis/v9"
 
 	"atlas/client"
+	"atlas/cmd/internal/server"
 	"atlas/indexer/eraser"
 	"atlas/internal/devstack/backends"
 )
@@ -119,7 +118,7 @@ func (w writable) peopleAs(ada string) string {
 // nowhere afterwards: in no answer, in no store, and no load brings the person back.
 func TestErasedPerson(t *testing.T) {
 	t.Parallel()
-	w := startWritable(t)
+	w := startWritable(t, func(c *server.Config) { c.Webhooks.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	first := w.people()
 	w.index(0, "load", first, "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
 	w.index(0, "load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
@@ -160,6 +159,11 @@ func TestErasedPerson(t *testing.T) {
 	if left := w.everywhere(); len(left) < 3 {
 		t.Fatalf("the test finds only %v", left)
 	}
+	around := w.surround()
+	moved := w.file(adaLine(ada, `,"city":"Banff"`))
+	w.keyed("apply", "--contacts", moved)
+	around.told(ada)
+	w.wantAnswers("before", viewID, true)
 
 	// A dry run names ids, never values.
 	out, said := w.suppress(0, "add", "--email", adaEmail, "--dry-run")
@@ -216,6 +220,8 @@ func TestErasedPerson(t *testing.T) {
 	}
 	follow()
 	w.wantErased("after a load", viewID, search)
+	w.wantAnswers("after a load", viewID, false)
+	around.wantErased(ada)
 	// A repetition has no record: only its id was kept.
 	for _, a := range []answer{
 		w.call("POST", "/data/contacts/search", w.key, search, "Idempotency-Key", again+"2"),
@@ -253,7 +259,7 @@ func TestErasedPerson(t *testing.T) {
 			t.Errorf("left in dead letters: %v", left)
 		}
 	}
-	for _, path := range []string{follower, filepath.Dir(delta)} { // their owners' files
+	for _, path := range []string{follower, filepath.Dir(delta), filepath.Dir(moved)} { // their owners' files
 		if err := os.RemoveAll(path); err != nil {
 			t.Fatal(err)
 		}
@@ -264,8 +270,11 @@ func TestErasedPerson(t *testing.T) {
 	}
 	// What people wrote elsewhere stays, and is named.
 	ok("POST", "/workspace/contacts/upsert", `{"contact_id":"`+person+`","notes":"Knows `+adaName+`"}`)
+	ok("POST", "/workspace/boards/upsert", `{"name":"B","tiles":[{"kind":"chart","title":"T","dataset":"contacts","of":"data",
+		"request":{"query":"`+adaName+`","facets":[{"field":"role"}]}}]}`)
 	out, _ = w.suppress(3, "report", "--name", adaName, "--firm", "Quarry Builders")
-	if !strings.Contains(out, "overlays.notes") || !strings.Contains(out, "people of a workspace wrote it") ||
+	if !strings.Contains(out, "overlays.notes") || !strings.Contains(out, "boards.tiles") ||
+		strings.Count(out, "people of a workspace wrote it") != 2 ||
 		strings.Contains(out, "Quill") {
 		t.Errorf("report: %s", out)
 	}
@@ -312,76 +321,6 @@ func (w writable) wantErased(when, view, search string) {
 			w.t.Errorf("%s, %s: %s", when, what, a.raw)
 		}
 	}
-}
-
-// everywhere lists where backends have values of the person.
-func (w writable) everywhere() (left []string) {
-	w.t.Helper()
-	ctx := w.t.Context()
-	values := []string{adaName, adaEmail, "Quillfeather", "403 555 0917", "4035550917"}
-	e := eraser.Eraser{Elastic: directElastic(w.t)}
-	for _, pattern := range []string{w.config.IndexPrefix + "*", w.config.HeldIndexPrefix + "*"} {
-		for _, value := range values[:3] {
-			for _, id := range must(e.Mentions(ctx, pattern, value))(w.t) {
-				left = append(left, "elasticsearch "+pattern+" "+id)
-			}
-		}
-		raw := must(e.Elastic.Indices(ctx, pattern))(w.t)
-		if len(raw) == 0 && pattern == w.config.IndexPrefix+"*" {
-			w.t.Error("no index")
-		}
-	}
-	conn := must(pgx.Connect(ctx, w.config.PostgresSystemURL))(w.t)
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	tables := must(
-		pgx.CollectRows(must(conn.Query(ctx, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`))(w.t), pgx.RowTo[string]),
-	)(
-		w.t,
-	)
-	for _, table := range tables {
-		for _, value := range append(values, "Call her") {
-			var n int
-			if err := conn.QueryRow(ctx, `SELECT count(*) FROM `+pgx.Identifier{table}.Sanitize()+` t WHERE position(lower($1) IN lower(to_jsonb(t)::text)) > 0
-				OR position(encode(convert_to($1, 'UTF8'), 'hex') IN to_jsonb(t)::text) > 0`, value).Scan(&n); err != nil {
-				w.t.Fatal(err)
-			}
-			if n > 0 {
-				left = append(left, "postgres "+table)
-			}
-		}
-	}
-	client := redis.NewClient(must(redis.ParseURL(w.config.RedisURL))(w.t))
-	defer func() { _ = client.Close() }()
-	keys := client.Scan(ctx, 0, w.config.RedisPrefix+"*", 1000).Iterator()
-	for keys.Next(ctx) {
-		dump := strings.ToLower(client.Dump(ctx, keys.Val()).Val() + keys.Val())
-		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(dump, strings.ToLower(v)) }) {
-			left = append(left, "redis "+keys.Val())
-		}
-	}
-	if err := keys.Err(); err != nil {
-		w.t.Fatal(err)
-	}
-	return left
-}
-
-// inFiles lists the files below a path that have values of the person.
-func (w writable) inFiles(path string) (left []string) {
-	w.t.Helper()
-	err := filepath.WalkDir(path, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := os.ReadFile(path)
-		if bytes.Contains(bytes.ToLower(content), []byte("quillfeather")) {
-			left = append(left, path)
-		}
-		return err
-	})
-	if err != nil && !os.IsNotExist(err) {
-		w.t.Fatal(err)
-	}
-	return left
 }
 
 // A value of several records erases none of them unasked.

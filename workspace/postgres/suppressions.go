@@ -14,6 +14,9 @@ import (
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
+	"atlas/workspace"
+	"atlas/workspace/jobs"
+	"atlas/workspace/webhooks"
 )
 
 // The list of suppressions, and the records that are being erased.
@@ -279,8 +282,8 @@ func (s *System) HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID
 }
 
 // EraseRecord deletes the data of workspaces on a record: overlays, memberships in Static
-// Views, merges. The changes of each workspace and its webhooks report it, without an
-// author. It is idempotent.
+// Views, merges. The changes of each workspace report it, without an author, and so do webhooks
+// of those that had it in the book: when the feed tells it, no book has it. It is idempotent.
 func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
 		return n, err
@@ -338,6 +341,9 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, i
 		if slices.ContainsFunc(now, func(view uuid.UUID) bool { return !slices.Contains(locked, view) }) {
 			return errViewsChanged
 		}
+		if err := s.tellErased(ctx, tx, workspace.ID(in), d, id); err != nil {
+			return err
+		}
 		for _, do := range []struct {
 			count *int64
 			sql   string
@@ -358,6 +364,32 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, i
 		return nil
 	})
 	return n, err
+}
+
+// tellErased makes the deliveries for the webhooks of a workspace that has a record in its book.
+func (s *System) tellErased(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, id uuid.UUID) error {
+	var saved bool
+	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3)`,
+		arg(in), string(d), id).Scan(&saved)
+	if err != nil || !saved {
+		return err
+	}
+	hooks, err := webhooksFor(ctx, tx, in, webhooks.RecordDeleted)
+	if err != nil {
+		return err
+	}
+	now, place := s.Clock().Now(), "erased "+uuid.NewString() // once: the overlay goes in this transaction
+	var added []jobs.New
+	for _, h := range hooks {
+		j, err := webhooks.NewDelivery(in, h.id, webhooks.RecordDeleted, place, string(d)+":"+id.String(),
+			recordData{WorkspaceID: in, Dataset: d, ID: id}, now)
+		if err != nil {
+			return err
+		}
+		added = append(added, j)
+	}
+	_, err = addJobs(ctx, tx, added, now)
+	return err
 }
 
 // EraseAnswers deletes the stored answers of all workspaces that name one of the records.

@@ -199,7 +199,7 @@ func (c *suppressReport) Run(ctx context.Context, s *cli.Streams) error {
 // whyStored says why a table has a value that is erased elsewhere.
 func whyStored(table string) string {
 	switch table {
-	case "overlays", "merged_overlays", "views", "skills":
+	case "overlays", "merged_overlays", "views", "boards", "skills":
 		return "people of a workspace wrote it"
 	case "users", "members", "invitations", "workspaces":
 		return "an Atlas account or invitation: its owner, or an operator, ends it"
