@@ -112,6 +112,8 @@ func TestAgentInTypeScript(t *testing.T) {
 		for _, call := range []string{
 			`{"tool":"describe_fields","arguments":{"dataset":"projects"}}`,
 			`{"tool":"count_and_facets","arguments":{"dataset":"projects","facets":[{"field":"stage"}]}}`,
+			`{"tool":"pivot","arguments":{"dataset":"projects","rows":{"field":"stage"}}}`,
+			`{"tool":"read_boards","arguments":{}}`,
 			`{"tool":"search_records","arguments":{"dataset":"accounts","limit":2}}`,
 			`{"tool":"search_records","arguments":{"dataset":"signals","limit":2}}`,
 			`{"tool":"search_book","arguments":{"dataset":"contacts"}}`,
@@ -169,7 +171,7 @@ func startAgent(t *testing.T, env ...string) scriptedAgent {
 	a := scriptedAgent{to, bufio.NewReader(from)}
 	var first struct{ Tools []string }
 	a.read(t, &first)
-	if len(first.Tools) != 15 {
+	if len(first.Tools) != 17 {
 		t.Errorf("the tools are %v", first.Tools)
 	}
 	return a

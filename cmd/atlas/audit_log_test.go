@@ -35,7 +35,8 @@ var auditedCommands = map[string]string{
 var unauditedCommands = map[string]string{
 	"workspace list": "reads", "workspace merged-overlays": "reads", "key list": "reads", "member list": "reads",
 	"skill list": "reads", "audit list": "reads", "audit verify": "reads", "audit failed-sign-ins": "reads", "audit export": "reads",
-	"token":     "needs no database: the secret of development signs it",
+	"token":       "needs no database: the secret of development signs it",
+	"key actions": "reads by the API", "key undo": "writes by the API, whose log has it",
 	"jobs list": "reads", "jobs count": "reads", "jobs retry": "delivers what was to be delivered",
 	"workspace delete": "deletes the log: TestDeletedWorkspace looks for workspace.erased in the installation's",
 	"suppress list":    "reads digests", "suppress report": "searches, and prints no value",
