@@ -110,6 +110,7 @@ test('the palette has what the screen has, with its prices', async ({ page }) =>
   await open(page, 'command of atlas')
   await expect(chosen(page)).toContainText('Command of atlas')
   await page.keyboard.press('Escape')
+  await expect(palette(page)).toBeHidden()
   await open(page, 'save as view')
   await page.keyboard.press('Enter')
   await expect(page.getByRole('dialog')).toContainText('Save')
