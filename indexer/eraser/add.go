@@ -11,7 +11,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Add adds a value to the list, and the ids of the records that it is of: an id stays
+// Add adds a value to the list, with the ids of the records that have it: an id stays
 // suppressed when the record gets another address. It returns those records and, for Finish,
 // the values. It erases nothing. Errors: fault.BadRequest.
 func (e *Eraser) Add(
@@ -28,8 +28,8 @@ func (e *Eraser) Add(
 	if err != nil {
 		return nil, nil, err
 	}
-	if kind == erasure.ID { // workspaces can hold what no generation has
-		v.ID = v.Normal(erasure.ID) // as a person pasted it, it can have what nobody sees
+	if kind == erasure.ID { // workspaces can hold records that no generation has
+		v.ID = v.Normal(erasure.ID) // a pasted id can have invisible characters
 		found.Add(d, uuid.MustParse(v.ID))
 	}
 	list, values := []erasure.Suppression{s}, map[uuid.UUID]erasure.Values{s.ID: v}
@@ -59,11 +59,11 @@ func (e *Eraser) Add(
 	return found, values, err
 }
 
-// mentionsAtOnce bounds what Mentions lists.
+// mentionsAtOnce is the maximum number of documents that Mentions lists.
 const mentionsAtOnce = 1_000
 
-// Mentions lists the documents of an index that have a text somewhere, as a phrase or as a whole
-// value: in their record, or in what is only searched. At most 1,000.
+// Mentions lists the documents of an index that contain a text anywhere, as a phrase or as a
+// whole value, in the record or in fields that are only searched. At most 1,000.
 func (e *Eraser) Mentions(ctx context.Context, index, text string) (ids []string, err error) {
 	folded := catalog.Fold(text)
 	nested := func(path string) map[string]any {

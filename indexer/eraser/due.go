@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// findAll adds to the records that are to be erased those of every generation that the list
-// has and the generation was not searched for.
+// findAll adds to the records to be erased those of every generation that was not yet
+// searched for the whole list.
 func (e *Eraser) findAll(
 	ctx context.Context, all []generation.Generation, set *erasure.Set, list []erasure.Suppression, values map[uuid.UUID]erasure.Values,
 ) error {
@@ -29,7 +29,7 @@ func (e *Eraser) findAll(
 		}
 	}
 	found := suppressed{}
-	// A value that finds nothing can be one that the index has in another form.
+	// The index can have another form of a value that finds nothing.
 	for _, s := range list {
 		v, given := values[s.ID]
 		if !given || s.Removed != nil {
@@ -63,7 +63,7 @@ func (e *Eraser) findAll(
 			}
 		}
 	}
-	// Postgres can be older than Elasticsearch, where nothing is left to be found.
+	// A restored Postgres can be older than Elasticsearch, which then has nothing left to find.
 	if held || slices.ContainsFunc(list, func(s erasure.Suppression) bool { return s.Applied == nil && s.Removed == nil && !direct[s.ID] }) {
 		for _, d := range erasure.Datasets() {
 			if err := e.heldOf(ctx, d, set, found); err != nil {
@@ -77,7 +77,7 @@ func (e *Eraser) findAll(
 	return e.noteFound(ctx, found, nil)
 }
 
-// noteFound adds records to those that are to be erased.
+// noteFound adds records to the ones to be erased.
 func (e *Eraser) noteFound(ctx context.Context, found suppressed, of relations) error {
 	for r, because := range found {
 		related := map[catalog.Dataset][]uuid.UUID(of[r.dataset][r.id])
@@ -92,7 +92,7 @@ func (e *Eraser) noteFound(ctx context.Context, found suppressed, of relations) 
 	return nil
 }
 
-// heldOf adds the suppressed records that some workspace holds.
+// heldOf adds the suppressed records that a workspace holds.
 func (e *Eraser) heldOf(ctx context.Context, d catalog.Dataset, set *erasure.Set, found suppressed) error {
 	const page = 10_000
 	if set.Empty(d) {

@@ -1,9 +1,9 @@
-// Package eraser erases records for good and keeps them out (docs/privacy.md): documents of
-// the served generation and of those that are kept, what other documents have of them, and
-// what workspaces have of them.
+// Package eraser erases records for good and suppresses them in later loads
+// (docs/privacy.md): their documents in the served and the stored generations, copies of
+// their values in other documents, and the data of workspaces about them.
 //
-// What is suppressed it knows by package erasure. It does not know files beside the work
-// folders of loads and deltas, nor backups.
+// Package erasure decides what is suppressed. Files other than the work folders of loads and
+// deltas, and backups, are out of scope.
 package eraser
 
 import (
@@ -27,7 +27,7 @@ import (
 // Records are ids of records by dataset.
 type Records map[catalog.Dataset][]uuid.UUID
 
-// Add adds records that are not in it.
+// Add adds the records that are missing.
 func (r Records) Add(d catalog.Dataset, ids ...uuid.UUID) {
 	for _, id := range ids {
 		if !slices.Contains(r[d], id) {
@@ -36,7 +36,7 @@ func (r Records) Add(d catalog.Dataset, ids ...uuid.UUID) {
 	}
 }
 
-// Len is how many records there are.
+// Len is the number of records.
 func (r Records) Len() (n int) {
 	for _, ids := range r {
 		n += len(ids)
@@ -52,26 +52,26 @@ type List interface {
 	EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error
 }
 
-// Work is what is being erased, and which generations were searched. *postgres.System
-// implements it.
+// Work is the state of erasures: the records being erased, and the generations that were
+// searched. *postgres.System implements it.
 type Work interface {
 	SuppressedRecords(ctx context.Context) ([]erasure.Record, error)
 	NoteSuppressedRecord(ctx context.Context, r erasure.Record) error
 	SuppressedIn(ctx context.Context, generation string) (through int64, err error)
 	NoteSuppressedIn(ctx context.Context, generation string, through int64) error
-	// A generation is unclean if documents of others have something of erased records.
+	// Unclean reports whether documents of a generation may still have values of erased records.
 	Unclean(ctx context.Context, generation string) (bool, error)
 	NoteUnclean(ctx context.Context, generation string) error
 }
 
-// Held is what workspaces have of records. *postgres.System implements it.
+// Held is the data of workspaces about records. *postgres.System implements it.
 type Held interface {
 	HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID, limit int) ([]uuid.UUID, error)
 	EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (erasure.Erased, error)
 	EraseAnswers(ctx context.Context, ids []uuid.UUID) (int64, error)
 }
 
-// Store is all that an Eraser needs of Postgres.
+// Store is what an Eraser needs of Postgres.
 type Store interface {
 	List
 	Work
@@ -79,28 +79,28 @@ type Store interface {
 	delta.Tombstones
 }
 
-// Eraser erases what is suppressed. Store, Elastic and WorkDir are required.
+// Eraser erases suppressed records. Store, Elastic and WorkDir are required.
 type Eraser struct {
 	Store   Store
 	Keys    erasure.Keys
 	Elastic *elastic.Client
 	Names   mappings.Names
-	// Lease keeps loads and deltas out. Nil means that the caller does.
+	// Lease excludes loads and deltas. Nil means that the caller holds it.
 	Lease generation.Lease
-	// Listener and Feed are told what is deleted of the served generation. Nil means nobody.
+	// Listener and Feed receive the deletions in the served generation. Nil means no receiver.
 	Listener delta.Listener
 	Feed     *feed.Feed
-	// Live reads the records that Names name.
+	// Live reads the records of the indices in Names.
 	Live func(mappings.Names) delta.Live
-	// WorkDir keeps what was begun. It belongs to one installation.
+	// WorkDir stores unfinished work. It belongs to one installation.
 	WorkDir string
-	// Folders have dead letters, which Finish cleans.
+	// Folders are the folders with dead letters that Finish cleans.
 	Folders []string
-	// Anew has Finish search every generation, whatever was searched before: after a restore
-	// an index can have what it had not.
+	// Anew makes Finish search every generation, whatever was searched before: a restored index
+	// can have records that it did not have then.
 	Anew  bool
 	Retry elastic.Retry
-	// Note, if set, hears what somebody should know.
+	// Note, if set, receives messages for the operator.
 	Note func(string)
 	// Now is the clock; nil means the system's.
 	Now func() time.Time
@@ -111,8 +111,8 @@ type Eraser struct {
 	known   bool
 }
 
-// Current returns the list as it is now, nil if nothing is suppressed. Error: fault.BadRequest
-// if a key is missing.
+// Current returns the current list, nil if nothing is suppressed. Error: fault.BadRequest if
+// a key is missing.
 func (e *Eraser) Current(ctx context.Context) (*erasure.Set, error) {
 	version, err := e.Store.SuppressionsVersion(ctx)
 	if err != nil {
@@ -137,14 +137,14 @@ func (e *Eraser) Current(ctx context.Context) (*erasure.Set, error) {
 	return set, nil
 }
 
-// at names the indices of a generation.
+// at returns the index names of a generation.
 func (e *Eraser) at(name string) mappings.Names {
 	names := e.Names
 	names.At = name
 	return names
 }
 
-// generations are those that are complete, the served one first.
+// generations returns the complete generations, the served one first.
 func (e *Eraser) generations(ctx context.Context) ([]generation.Generation, error) {
 	all, err := generation.List(ctx, e.Elastic, e.Names)
 	if err != nil {

@@ -177,7 +177,7 @@ func (w *world) list(t *testing.T, d catalog.Dataset, kind erasure.Kind, v erasu
 	return values
 }
 
-// wantGone fails unless nothing of the person is in any generation.
+// wantGone fails if any generation has something of the person.
 func (w *world) wantGone(t *testing.T, when string) {
 	t.Helper()
 	all, err := generation.List(t.Context(), w.Elastic, w.Names)
@@ -203,8 +203,8 @@ func (w *world) wantGone(t *testing.T, when string) {
 	}
 }
 
-// texts lists the documents of a generation that have one of the texts somewhere, among what
-// is only searched too.
+// texts lists the documents of a generation that contain one of the texts anywhere, including
+// fields that are only searched.
 func (w *world) texts(t *testing.T, generation string, texts ...string) (found []string) {
 	t.Helper()
 	for _, d := range catalog.Datasets {
@@ -255,7 +255,7 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 		t.Errorf("the feed tells %v", ops)
 	}
 
-	// Neither a load nor a delta brings the person back, under another id or address either.
+	// Neither a load nor a delta restores the person, also under another id or address.
 	again := files(
 		`{"id":"`+contact(7)+`","name":"`+adaName+`","email":" ADALGISA@quillfeather.example","account_id":"`+account(1)+`"}`,
 		`{"id":"`+contact(8)+`","name":"`+adaName+`","merged_into":"`+contact(1)+`"}`,
@@ -280,7 +280,7 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 	}
 	w.wantGone(t, "after a delta")
 
-	// A line that is older than the record says nothing of it.
+	// A line that is older than the record has no effect.
 	newer := `{"id":"` + contact(4) + `","name":"D","email":"d@firm.example","updated_at":"2026-02-01T00:00:00Z"}`
 	if got := w.apply(t, catalog.Contacts, newer); got.Created != 1 {
 		t.Errorf("%+v", got.Counts)
@@ -301,7 +301,7 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 	}
 }
 
-// Loading is allowed again, no more.
+// Allow permits loading again, and does nothing else.
 func TestRemovedSuppression(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -318,7 +318,7 @@ func TestRemovedSuppression(t *testing.T) {
 	}
 }
 
-// Nobody who may be loaded again is erased because erasing was not finished.
+// An unfinished erasure does not erase a person who may be loaded again.
 func TestRemovedBeforeItWasErased(t *testing.T) {
 	t.Parallel()
 	for _, after := range []int{0, 8, 10, 12} { // calls of Postgres
@@ -345,7 +345,7 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 	}
 }
 
-// An address is found however it is written, in the request and in the data.
+// An address is found in every spelling, of the request and of the data.
 func TestWritings(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -373,7 +373,7 @@ func TestWritings(t *testing.T) {
 	w.wantGone(t, "in capital letters")
 }
 
-// What the index does not find by a value is found by its digest.
+// A value that the index does not find is found by its digest.
 func TestFoundByDigest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -387,8 +387,8 @@ func TestFoundByDigest(t *testing.T) {
 	}
 }
 
-// What was suppressed while a load or a delta was at work, or in a generation that was not
-// searched, does not come with it.
+// What was suppressed during a load or a delta, or in an unsearched generation, is not
+// restored by it.
 func TestErasedMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -429,18 +429,18 @@ func TestErasedMeanwhile(t *testing.T) {
 	}
 }
 
-// A generation that was not searched yet, such as one of a restored Elasticsearch, is
-// searched before a rollback goes to it.
+// An unsearched generation, for example of a restored Elasticsearch, is searched before a
+// rollback to it.
 func TestRollback(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.load(t, files())
 	w.load(t, files())
 	w.list(t, catalog.Contacts, erasure.Email, erasure.Values{Email: adaEmail})
-	// As after an import: nobody knows the values, nor that anything is to be erased.
+	// As after an import: neither the values nor the records to erase are known.
 	_, err := w.admin.Exec(t.Context(), `DELETE FROM suppressed_records`)
 	fatal(t, err)
-	// In the generation, another became the person.
+	// In the generation, another record was merged into the person.
 	_, err = w.admin.Exec(
 		t.Context(),
 		`INSERT INTO data_generation_merges VALUES ($1, 'contacts', $2, $3)`,
@@ -449,8 +449,8 @@ func TestRollback(t *testing.T) {
 		contact(1),
 	)
 	fatal(t, err)
-	// The first attempt is killed after the documents of persons were deleted, before those of
-	// others were written anew.
+	// The first attempt is killed after the documents of persons were deleted, before related
+	// documents were rewritten.
 	stopped, stop := context.WithCancel(t.Context())
 	w.Store = &killing{Store: w.system, left: 4, kill: stop} // after the relations were stored
 	if _, err := w.Purge(stopped, first.Generation, 0); err == nil {
@@ -493,7 +493,7 @@ func TestRollback(t *testing.T) {
 	}
 }
 
-// A restored index has the name of one that was searched: an import searches it again.
+// A restored index has the name of a searched one: an import searches it again.
 func TestRestoredIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -505,7 +505,7 @@ func TestRestoredIndex(t *testing.T) {
 	fatal(t, err)
 	fatal(t, w.system.NoteSuppressedIn(t.Context(), report.Generation, 1_000))
 	w.Anew = true
-	// Of files of work that is not finished, nothing is changed; of others, letters go.
+	// Files of unfinished work are not changed; dead letters in others are removed.
 	open, closed := t.TempDir(), t.TempDir()
 	letter := `{"dataset":"contacts","record":{"id":"` + contact(1) + `","wrong":1}}` + "\n" + `{"dataset":"contacts","record":{"id":"` +
 		contact(2) + `"}}` + "\n"
@@ -534,7 +534,7 @@ func TestRestoredIndex(t *testing.T) {
 	}
 }
 
-// Without its key a list stops loads: they would bring everybody back.
+// Without its key a list stops loads: they would restore everybody.
 func TestListWithoutItsKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -547,7 +547,7 @@ func TestListWithoutItsKey(t *testing.T) {
 	}
 }
 
-// A load that is resumed without the key keeps what it has read.
+// A load that is resumed without the key still has what it has read.
 func TestResumedWithoutTheKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -577,7 +577,7 @@ func TestResumedWithoutTheKey(t *testing.T) {
 	w.wantGone(t, "after the load")
 }
 
-// A call that was killed at any place is finished by the next one.
+// A call that was killed at any point is completed by the next one.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	for step := 1; ; step++ {

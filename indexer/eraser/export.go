@@ -22,7 +22,8 @@ type Record struct {
 	Record     jsontext.Value   `json:"record"`
 }
 
-// Export returns the public records that a value is of, as each complete generation has them.
+// Export returns the public records that have a value, as each complete generation stores
+// them.
 func (e *Eraser) Export(ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values) ([]Record, error) {
 	all, err := e.generations(ctx)
 	if err != nil {
@@ -47,7 +48,7 @@ func (e *Eraser) Export(ctx context.Context, d catalog.Dataset, kind erasure.Kin
 	return records, nil
 }
 
-// Indices lists all indices of records, those of held records too.
+// Indices lists all indices with records, including those of held records.
 func (e *Eraser) Indices(ctx context.Context, names mappings.Names) (all []string, err error) {
 	for _, d := range catalog.Datasets {
 		for _, pattern := range []string{names.Alias(string(d)) + "-*", names.Held(string(d)) + "-*"} {

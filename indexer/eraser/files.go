@@ -21,10 +21,10 @@ import (
 	"atlas/search/document"
 )
 
-// cleanFolders removes suppressed records from the dead letters in the files of Folders and of
-// those in them, while no load and no delta is at work. It tells of how many it removed something, and the
-// folders of what it cannot change: work that was not finished has sorted records, and knows the
-// lengths of its files. Links are not followed.
+// cleanFolders removes suppressed records from dead letters in the files of Folders and their
+// subfolders, while no load or delta runs. It returns in how many letters it removed
+// something, and the folders that it cannot change: unfinished work has sorted records and
+// stored file lengths. It does not follow links.
 func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
@@ -66,8 +66,8 @@ func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// lettersOf is the file of dead letters that an unfinished load goes on with, "" if the work
-// folder is of a delta or names none.
+// lettersOf is the dead-letter file that an unfinished load appends to, "" if the work folder
+// is of a delta or names none.
 func lettersOf(folder string) string {
 	var manifest struct {
 		DeadLetters string `json:"dead_letters"`
@@ -76,7 +76,7 @@ func lettersOf(folder string) string {
 	return manifest.DeadLetters
 }
 
-// cleanFile removes from a file of dead letters what they have of suppressed records.
+// cleanFile removes suppressed records from a file of dead letters.
 func cleanFile(path string, set *erasure.Set) (removed int, err error) {
 	if removed, err = copyLetters(io.Discard, path, set); err != nil || removed == 0 {
 		return 0, err
@@ -91,8 +91,8 @@ func cleanFile(path string, set *erasure.Set) (removed int, err error) {
 	return removed, err
 }
 
-// copyLetters copies all but what dead letters have of suppressed records. removed is of how many
-// letters something is left out.
+// copyLetters copies dead letters without suppressed records. removed is the number of
+// letters that were changed or left out.
 func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err error) {
 	file, err := os.Open(path) // #nosec G304 -- below a folder that who runs the command names
 	if err != nil {
@@ -121,11 +121,11 @@ func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err 
 	}
 }
 
-// cleanLetter is the line of a dead letter without suppressed records, nothing if it has no
-// others. One without a dataset is compared with all.
+// cleanLetter returns the line of a dead letter without suppressed records, nil if no record
+// is left. A letter without a dataset is compared with the suppressions of all datasets.
 func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err error) {
 	var letter journal.DeadLetter
-	if json.Unmarshal(line, &letter) != nil { // such as one that was not written to its end
+	if json.Unmarshal(line, &letter) != nil { // such as a truncated line
 		kept, removed := set.Without(erasure.Datasets(), line)
 		if removed == 0 {
 			return line, false, nil
@@ -153,14 +153,14 @@ func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err 
 	case removed == 0: // a line with very many values, none of which is suppressed
 		return line, false, nil
 	}
-	// What is wrong with a field shows its value, and nobody knows of whom it is.
+	// A problem of a field quotes its value, which may be of anybody.
 	problems := slices.DeleteFunc(letter.Problems, func(p document.Problem) bool { return p.Field != "" })
 	left := journal.NewDeadLetter(letter.Dataset, letter.File, letter.Line, problems, rest)
 	kept, err = json.Marshal(left)
 	return ended(kept), true, err
 }
 
-// ended is a line with its end, nothing if there is none.
+// ended returns a line with its line break, nil for an empty one.
 func ended(line []byte) []byte {
 	if len(line) == 0 {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"atlas/search/document"
 )
 
-// A dead letter can have records of several people: those of the others stay, with the place that
-// they are of.
+// A dead letter can have records of several people: those of the others stay, with their
+// position.
 func TestLettersOfOthersStay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

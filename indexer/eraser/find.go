@@ -18,13 +18,14 @@ import (
 	"atlas/search/document"
 )
 
-// maxFound bounds what Find returns of a generation, maxCandidates what it looks at.
+// maxFound is the maximum number of records that Find returns of a generation; maxCandidates
+// limits the documents that it reads.
 const (
 	maxFound      = 1_000
 	maxCandidates = 10_000
 )
 
-// Find returns the records that a value is of, in all complete generations. Error:
+// Find returns the records that have a value, in all complete generations. Error:
 // fault.BadRequest if there are too many.
 func (e *Eraser) Find(ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values) (Records, error) {
 	all, err := e.generations(ctx)
@@ -42,8 +43,8 @@ func (e *Eraser) Find(ctx context.Context, d catalog.Dataset, kind erasure.Kind,
 	return found, nil
 }
 
-// find returns the records of a generation that a value is of. The index finds candidates by
-// the texts that searches use; the normalization of the list decides.
+// find returns the records of a generation that have a value. The index finds candidates by
+// searchable text; the normalization of the list decides.
 func (e *Eraser) find(ctx context.Context, name string, d catalog.Dataset, kind erasure.Kind, v erasure.Values) ([]uuid.UUID, error) {
 	wanted, err := e.Keys.New(d, kind, v)
 	if err != nil {
@@ -91,18 +92,18 @@ func (e *Eraser) find(ctx context.Context, name string, d catalog.Dataset, kind 
 	return ids, nil
 }
 
-// members are what a record is known by.
+// members are the members that identify a record.
 var members = []string{"id", "email", "phone", "name", "account_name"}
 
-// condition finds candidates: those with the value, and those that have its words, among which
-// are some with mailto: or spaces around it.
+// condition finds candidates: documents with the value, and documents with its words, for
+// values with mailto: or spaces around them.
 func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any) {
 	switch kind {
 	case erasure.Email:
 		field, _ := catalog.FieldNamed(catalog.Contacts, "email")
 		var values []string
 		var clauses []any
-		// Generations of before can have another folding.
+		// Older generations can have another folding.
 		for folding := catalog.CaseFolding; folding <= catalog.NewestFolding; folding++ {
 			for _, text := range []string{v.Normal(kind), "mailto:" + v.Normal(kind), v.Email} {
 				text = folding.Fold(text)
@@ -135,7 +136,7 @@ type record struct {
 	id      uuid.UUID
 }
 
-// suppressed are suppressed records, with their suppressions.
+// suppressed are the suppressed records, with their suppressions.
 type suppressed map[record][]uuid.UUID
 
 func (s suppressed) add(d catalog.Dataset, id uuid.UUID, because ...uuid.UUID) {
@@ -156,7 +157,7 @@ func (s suppressed) records() Records {
 	return all
 }
 
-// scan adds the suppressed records of a generation: it reads all of it.
+// scan adds the suppressed records of a generation by reading all of it.
 func (e *Eraser) scan(ctx context.Context, name string, set *erasure.Set, found suppressed) error {
 	for _, d := range erasure.Datasets() {
 		if set.Empty(d) {
@@ -193,10 +194,10 @@ func (e *Eraser) scanIndex(ctx context.Context, w generation.Walk, d catalog.Dat
 	return records.Err()
 }
 
-// relations are the records whose documents have something of a record.
+// relations are the records whose documents have values of a record.
 type relations map[catalog.Dataset]map[uuid.UUID]Records
 
-// related returns the relations of those of the records that a generation has.
+// related returns the relations of the given records in a generation.
 func (e *Eraser) related(ctx context.Context, name string, records Records) (relations, error) {
 	all, live := relations{}, e.Live(e.at(name))
 	for d, ids := range records {
@@ -233,8 +234,8 @@ func (e *Eraser) related(ctx context.Context, name string, records Records) (rel
 	return all, nil
 }
 
-// noteRelated stores the relations of the records that are to be erased, before anything of
-// them is deleted.
+// noteRelated stores the relations of the records to be erased, before any of them is
+// deleted.
 func (e *Eraser) noteRelated(ctx context.Context, all []generation.Generation) error {
 	work, err := e.Store.SuppressedRecords(ctx)
 	if err != nil || len(work) == 0 {
@@ -268,8 +269,8 @@ func (e *Eraser) noteRelated(ctx context.Context, all []generation.Generation) e
 	return nil
 }
 
-// deleteDocuments deletes the documents of records of a generation, and nothing of others. A
-// reader sees it at once.
+// deleteDocuments deletes the documents of records from a generation, visible to searches at
+// once. Related documents stay as they are.
 func (e *Eraser) deleteDocuments(ctx context.Context, name string, records Records) error {
 	for d, ids := range records {
 		index := e.Names.Generation(string(d), name)
@@ -292,8 +293,8 @@ func (e *Eraser) deleteDocuments(ctx context.Context, name string, records Recor
 	return nil
 }
 
-// expunge has the segments written anew that have deleted documents, in the background: until
-// then their bytes are on the disk.
+// expunge rewrites segments with deleted documents in the background: until then the deleted
+// bytes stay on disk.
 func (e *Eraser) expunge(ctx context.Context, name string, records Records) error {
 	if records.Len() == 0 {
 		return nil

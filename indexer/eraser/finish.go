@@ -14,17 +14,17 @@ import (
 	"github.com/google/uuid"
 )
 
-// Outcome is what became of the records that are erased.
+// Outcome is the result of an erasure.
 type Outcome struct {
 	// Records are the erased ones.
 	Records Records `json:"records"`
-	// Generations are those that were searched or written.
+	// Generations are the ones that were searched or written.
 	Generations []string `json:"generations"`
-	// Overlays, Memberships and Answers were deleted of workspaces.
+	// Overlays, Memberships and Answers are the numbers of rows deleted from workspaces.
 	Overlays    int64 `json:"overlays"`
 	Memberships int64 `json:"memberships"`
 	Answers     int64 `json:"answers"`
-	// DeadLetters were removed of files. Left are folders of work that was not finished.
+	// DeadLetters is the number of cleaned dead letters. Left are the folders of unfinished work.
 	DeadLetters int      `json:"dead_letters"`
 	Left        []string `json:"left"`
 }
@@ -33,13 +33,13 @@ func (o *Outcome) count(n erasure.Erased) {
 	o.Overlays, o.Memberships, o.Answers = o.Overlays+n.Overlays, o.Memberships+n.Memberships, o.Answers+n.Answers
 }
 
-// Finish erases what is in the list and not erased yet. values are those of suppressions of
-// the list, by their ids, so that records need not be searched for by digests. An
-// interrupted call is finished by the next one.
+// Finish erases what is in the list and not yet erased. values are the values of suppressions
+// by their ids: with them records need not be searched for by digests. The next call
+// completes an interrupted one.
 //
-// First it deletes the records themselves, whatever load or delta is at work. Then it waits
-// for the lease of writers: what a delta has written meanwhile is deleted again, and the
-// documents that have something of the records are written anew.
+// First it deletes the records themselves, even while a load or delta runs. Then it waits for
+// the lease of writers, deletes what a delta wrote meanwhile, and rewrites the documents that
+// have values of the records.
 func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values) (Outcome, error) {
 	o := Outcome{Records: Records{}, Generations: []string{}, Left: []string{}}
 	if err := e.hide(ctx, &o); err != nil {
@@ -55,8 +55,8 @@ func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	return o, err
 }
 
-// hide deletes the documents of the records that are to be erased, and what workspaces have
-// of them.
+// hide deletes the documents of the records to be erased, and the data of workspaces about
+// them.
 func (e *Eraser) hide(ctx context.Context, o *Outcome) error {
 	all, err := e.generations(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (e *Eraser) eraseHeld(ctx context.Context, work []erasure.Record, o *Outcom
 	return nil
 }
 
-// finish does what needs the lease.
+// finish does the part that needs the lease.
 func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values, o *Outcome) error {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
@@ -135,7 +135,7 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 		}
 		err := e.erase(ctx, g.Name, g.State == generation.Served, recordsOf(work), related)
 		if err != nil && g.State != generation.Served && fault.CodeOf(err) == fault.BadRequest {
-			// Nothing can be written there anymore. A rollback to it will be refused.
+			// This generation is read-only now. A rollback to it will be refused.
 			if err := e.Store.NoteUnclean(ctx, g.Name); err != nil {
 				return err
 			}
@@ -155,7 +155,8 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	if failed != nil {
 		return failed
 	}
-	// Again: a request that had read a record before it was deleted can have kept something.
+	// Once more: a request that read a record before its deletion may have stored some of it
+	// since.
 	if err := e.eraseHeld(ctx, work, o); err != nil {
 		return err
 	}
@@ -167,7 +168,8 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	return e.Store.EndSuppressions(ctx, set.Through(), work)
 }
 
-// erase deletes records of a generation and writes anew what has something of them.
+// erase deletes records from a generation and rewrites the documents that have values of
+// them.
 func (e *Eraser) erase(ctx context.Context, name string, served bool, records, related Records) error {
 	if records.Len() == 0 {
 		return nil
@@ -176,8 +178,8 @@ func (e *Eraser) erase(ctx context.Context, name string, served bool, records, r
 		Erase:   &delta.Erase{Generation: name, Records: records, Related: related},
 		Elastic: e.Elastic, Names: e.Names, Live: e.Live(e.at(name)), WorkDir: filepath.Join(e.WorkDir, "erase"),
 		Retry: e.Retry, Now: e.Now,
-		// Postgres has what is being erased: what was begun before can be of somebody who may
-		// be loaded again.
+		// Postgres has the list of what is being erased; unfinished work here may be of somebody who
+		// may be loaded again.
 		Abandon: true,
 	}
 	if served {

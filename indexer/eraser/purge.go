@@ -7,9 +7,9 @@ import (
 	"context"
 )
 
-// Purge removes what is suppressed from a complete generation that searches do not use, and
-// returns how many records that were. The generation has nothing of what the list had up to a
-// place, or up to the place that was stored. The caller holds the lease of writers.
+// Purge removes suppressed records from a complete generation that searches do not use, and
+// returns their number. The generation is already clean up to a place in the list, or up to
+// the stored place. The caller holds the lease of writers.
 func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[catalog.Dataset]int64, error) {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
@@ -41,8 +41,8 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[cat
 	return counts, e.Store.NoteSuppressedIn(ctx, name, set.Through())
 }
 
-// purge removes records from a generation. What is related to them is stored first: when it is
-// interrupted, the next call does not find them anymore.
+// purge removes records from a generation. It stores their relations first, because an
+// interrupted call cannot find them again.
 func (e *Eraser) purge(ctx context.Context, name string, found suppressed) error {
 	before, err := e.Store.SuppressedRecords(ctx)
 	if err != nil {
@@ -82,7 +82,7 @@ func (e *Eraser) purge(ctx context.Context, name string, found suppressed) error
 	if err := e.erase(ctx, name, false, recordsOf(work), all); err != nil {
 		return err
 	}
-	for _, r := range work { // what the generation says that others became
+	for _, r := range work { // the records that were merged into others
 		if _, err := e.Store.EraseRecord(ctx, r.Dataset, r.ID); err != nil {
 			return err
 		}

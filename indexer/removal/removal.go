@@ -1,8 +1,8 @@
-// Package removal lets a person have one contact erased: by a link that is mailed to the
+// Package removal lets a person have one contact erased by a link that is mailed to the
 // e-mail address of the contact and nowhere else, and works once (docs/privacy.md, "By a
 // link").
 //
-// Package eraser erases. Letters are sent by service/delivery, the page is of service/api.
+// Package eraser erases. service/delivery sends the e-mails, service/api has the page.
 package removal
 
 import (
@@ -22,23 +22,23 @@ import (
 // TTL is how long a link works.
 const TTL = 7 * 24 * time.Hour
 
-// purpose keeps tokens of links from what else the keys of cursors sign.
+// purpose separates these tokens from other uses of the cursor keys.
 const purpose = "erase a contact"
 
-// by is whom the list of suppressions names for what a link did.
+// by is the author of suppressions that a link added.
 const by = "a link to the address on file"
 
-// Store keeps links. *postgres.System implements it.
+// Store stores links. *postgres.System implements it.
 type Store interface {
-	// AddErasureLink ends the links that the contact had.
+	// AddErasureLink adds a link and ends the earlier links of the contact.
 	AddErasureLink(ctx context.Context, l erasure.Link) error
-	// ErasureLink returns fault.NotFound for a link that is not there.
+	// ErasureLink returns fault.NotFound for a link that does not exist.
 	ErasureLink(ctx context.Context, id uuid.UUID) (erasure.Link, error)
-	// UseErasureLink uses a link up, and adds suppressions with the records to be erased, in
-	// one transaction: fault.NotFound if it was used or has expired.
+	// UseErasureLink marks a link as used, and adds suppressions with the records to be erased,
+	// in one transaction: fault.NotFound if it was used or has expired.
 	UseErasureLink(ctx context.Context, id uuid.UUID, now time.Time, list []erasure.Suppression, records []erasure.Record) error
-	// ClaimErasures returns links that were used and whose contacts are not erased yet.
-	// Until `until` nobody else gets them.
+	// ClaimErasures returns used links whose contacts are not erased yet. No other caller gets
+	// them until `until`.
 	ClaimErasures(ctx context.Context, now, until time.Time) ([]uuid.UUID, error)
 	PutOffErasures(ctx context.Context, links []uuid.UUID, until time.Time) error
 	EndErasures(ctx context.Context, links []uuid.UUID) error
@@ -50,7 +50,8 @@ type Cursors interface {
 	Open(purpose, sealed string) (data []byte, ok bool)
 }
 
-// Links makes links and acts on them. All but Cursors is required; Cursors is for tokens.
+// Links creates links and acts on them. Everything but Cursors is required; Cursors is for
+// tokens.
 type Links struct {
 	Store   Store
 	Eraser  *eraser.Eraser
@@ -58,12 +59,12 @@ type Links struct {
 	Now     func() time.Time
 }
 
-// errNowhere is the error of a link that does not work, whatever the reason: who has it learns
-// nothing of the contact.
+// errNowhere is the error of a link that does not work, whatever the reason: the caller
+// learns nothing about the contact.
 var errNowhere = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
 
-// Make makes a link for a contact of the served generation. Errors: fault.NotFound,
-// fault.BadRequest if no letter can be sent.
+// Make creates a link for a contact of the served generation. Errors: fault.NotFound,
+// fault.BadRequest if no e-mail can be sent.
 func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure.Link, error) {
 	return l.make(ctx, uuid.New(), contact, by)
 }
@@ -95,7 +96,7 @@ func (l *Links) make(ctx context.Context, id, contact uuid.UUID, by string) (era
 	return link, l.Store.AddErasureLink(ctx, link)
 }
 
-// values are those that a contact of the served generation is known by.
+// values are the identifying values of a contact in the served generation.
 func (l *Links) values(ctx context.Context, contact uuid.UUID) (v erasure.Values, there bool, err error) {
 	found, err := l.Eraser.Live(l.Eraser.Names).Lookup(ctx, catalog.Contacts, []string{contact.String()})
 	if err != nil {
@@ -110,7 +111,7 @@ func (l *Links) values(ctx context.Context, contact uuid.UUID) (v erasure.Values
 	return v, true, nil
 }
 
-// addressOf is the address that a letter goes to, as the record writes it; "" if there is none.
+// addressOf is the address to mail, as the record writes it; "" if there is none.
 func addressOf(v erasure.Values) string {
 	text := strings.TrimSpace(v.Email)
 	for _, address := range []string{text, v.Normal(erasure.Email)} {
@@ -127,8 +128,8 @@ func (l *Links) has(link erasure.Link, v erasure.Values) (bool, error) {
 	return set.Has(catalog.Contacts, v), err
 }
 
-// Letter returns to whom the letter of a link goes, and the token of the link: fault.NotFound if
-// it is not to be sent, because the contact is gone or has another address.
+// Letter returns the recipient of a link's e-mail, and the token of the link: fault.NotFound
+// if the contact is gone or has another address.
 func (l *Links) Letter(ctx context.Context, id uuid.UUID) (to, token string, expires time.Time, err error) {
 	link, v, there, err := l.open(ctx, id)
 	if err == nil && !there {
@@ -140,7 +141,7 @@ func (l *Links) Letter(ctx context.Context, id uuid.UUID) (to, token string, exp
 	return addressOf(v), l.Cursors.Seal(purpose, id[:]), link.Expires, nil
 }
 
-// Reads reports whether a token is one of a link, whichever: fault.NotFound.
+// Reads reports whether a token is a genuine token of any link: fault.NotFound.
 func (l *Links) Reads(token string) error {
 	_, err := l.read(token)
 	return err
@@ -164,8 +165,8 @@ func (l *Links) Works(ctx context.Context, token string) error {
 	return err
 }
 
-// open returns a link that works, and the values of its contact. One that the served generation
-// does not have can come back by a load: it can be suppressed too.
+// open returns a valid link and the values of its contact. A contact that the served
+// generation does not have can be suppressed too: a load could bring it back.
 func (l *Links) open(ctx context.Context, id uuid.UUID) (link erasure.Link, v erasure.Values, there bool, err error) {
 	if link, err = l.Store.ErasureLink(ctx, id); err != nil {
 		return link, v, false, err
@@ -188,8 +189,8 @@ func (l *Links) open(ctx context.Context, id uuid.UUID) (link erasure.Link, v er
 	return link, v, there, err
 }
 
-// Erase uses a link up and suppresses its contact: fault.NotFound. A Worker erases it. The
-// address is suppressed too, unless other contacts have it: the link names one.
+// Erase uses a link and suppresses its contact: fault.NotFound. A Worker erases it. The
+// address is suppressed too, unless other contacts have it: the link is for one.
 func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]erasure.Values, err error) {
 	id, err := l.read(token)
 	if err != nil {
@@ -202,7 +203,7 @@ func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]e
 	kinds := []erasure.Kind{erasure.ID}
 	if there {
 		found, err := l.Eraser.Find(ctx, catalog.Contacts, erasure.Email, v)
-		if err != nil && fault.CodeOf(err) != fault.BadRequest { // that is: of very many
+		if err != nil && fault.CodeOf(err) != fault.BadRequest { // BadRequest: too many contacts have the address
 			return nil, err
 		}
 		if err == nil && found.Len() <= 1 {

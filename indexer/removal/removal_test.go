@@ -41,8 +41,8 @@ func fatal(t testing.TB, err error) {
 	}
 }
 
-// Contacts of the tests: ada alone has her address, two share one, and some have none that a
-// letter can go to.
+// Contacts of the tests: ada alone has her address, two share one, and some have none that
+// can get an e-mail.
 var (
 	ada, bob, cyd = contact(1), contact(2), contact(3)
 	mailto, none  = contact(4), contact(5)
@@ -94,7 +94,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// load loads contacts: those of the tests but ada, and those that are given.
+// load loads contacts: those of the tests except ada, and the given ones.
 func (w *world) load(t *testing.T, more string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -115,7 +115,7 @@ func (w *world) load(t *testing.T, more string) {
 	fatal(t, err)
 }
 
-// token makes a link and returns what its letter has.
+// token creates a link and returns the token in its e-mail.
 func (w *world) token(t *testing.T, contact uuid.UUID, wantTo string) string {
 	t.Helper()
 	link, err := w.Make(t.Context(), contact, "test")
@@ -147,7 +147,8 @@ func (w *world) suppressed(t *testing.T) (kinds string) {
 	return kinds
 }
 
-// A link erases the contact that it names and no other, once, also when it is used twice at once.
+// A link erases the contact that it names and no other, once, also when it is used twice
+// concurrently.
 func TestLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,7 +183,7 @@ func TestLinkWorksOnce(t *testing.T) {
 	if there := w.there(t); there[ada] || !there[mailto] || !there[bob] {
 		t.Errorf("there are %v", there)
 	}
-	// The link of another contact is as it was, and no load brings the erased one back, also not
+	// The link of another contact still works, and no load restores the erased one, also not
 	// under another id.
 	if err := w.Works(t.Context(), other); err != nil {
 		t.Error(err)
@@ -209,7 +210,7 @@ func (w *world) finish(t *testing.T) {
 	for {
 		work, err := w.system.SuppressedRecords(t.Context())
 		fatal(t, err)
-		// Whatever was put off is due now.
+		// All postponed erasures are due now.
 		due, err := w.system.ClaimErasures(t.Context(), time.Now().Add(time.Hour), time.Now())
 		fatal(t, err)
 		if len(work) == 0 && len(due) == 0 {
@@ -237,7 +238,8 @@ func (w *world) there(t *testing.T) map[uuid.UUID]bool {
 	return there
 }
 
-// Of an address that others have too, the link erases its own contact, and loads bring the others.
+// If others have the address too, the link erases only its own contact, and loads still load
+// the others.
 func TestSharedAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -252,7 +254,7 @@ func TestSharedAddress(t *testing.T) {
 	}
 }
 
-// Links that do not work have one answer, and change nothing.
+// All links that do not work have the same answer, and change nothing.
 func TestLinksThatDoNotWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -268,7 +270,7 @@ func TestLinksThatDoNotWork(t *testing.T) {
 		}
 	}
 	w.wantNowhere(t, "one that is not there", w.Cursors.Seal("erase a contact", make([]byte, 16)))
-	// The contact has another address: its mail goes to somebody else now.
+	// The contact has another address: mail to the former one reaches somebody else.
 	w.load(t, line(ada, "new@quillfeather.example"))
 	w.wantNowhere(t, "one to the address of before", after)
 	w.load(t, line(ada, "ada@quillfeather.example"))
@@ -294,8 +296,8 @@ func TestLinksThatDoNotWork(t *testing.T) {
 	w.wantNowhere(t, "gone", token)
 }
 
-// A load at work and a server that was killed keep nobody in an answer: another server goes on,
-// without the values.
+// Neither a running load nor a killed server leaves a contact in answers: another server
+// continues, without the values.
 func TestAnotherServerErases(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -330,8 +332,7 @@ func TestAnotherServerErases(t *testing.T) {
 	}
 }
 
-// A contact that a load left out is suppressed all the same, so that the next one does not bring
-// it back.
+// A contact that a load left out is suppressed too, so that the next one does not restore it.
 func TestLinkOfAbsentContact(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -345,7 +346,7 @@ func TestLinkOfAbsentContact(t *testing.T) {
 	}
 }
 
-// Who has no address gets no letter, and no address becomes a header.
+// A contact without an address gets no e-mail, and an address cannot inject a header.
 func TestNoLetter(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

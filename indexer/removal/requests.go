@@ -18,18 +18,19 @@ import (
 	"atlas/workspace"
 )
 
-// What strangers may ask for.
+// Limits of requests from strangers.
 const (
-	// askedOfNetwork and askedOfAll are how many requests are taken in an hour, of one network and
-	// of all.
+	// askedOfNetwork and askedOfAll limit the requests accepted in an hour, per network and in
+	// total.
 	askedOfNetwork, askedOfAll = 10, 500
-	// lettersApart is how far apart the letters to one address are.
+	// lettersApart is the minimum time between two rounds of e-mails to one address.
 	lettersApart = 24 * time.Hour
-	// mostLetters is how many contacts of one address get a link because of one request.
+	// mostLetters is the maximum number of contacts with one address that get a link for one
+	// request.
 	mostLetters = 5
-	// longest is how many bytes an address has at most, with what nobody sees of it.
+	// longest is the maximum length of an address in bytes, including invisible characters.
 	longest = 600
-	// lineBits are those of the IPv6 networks that count as one: who has a line can have a /48.
+	// lineBits is the prefix length of IPv6 networks that count as one: one line can have a /48.
 	lineBits = 48
 )
 
@@ -39,28 +40,30 @@ const (
 	byForm         = "the form of the service"
 )
 
-// RequestStore keeps requests. *postgres.System implements it.
+// RequestStore stores requests. *postgres.System implements it.
 type RequestStore interface {
 	// AddErasureRequest returns fault.TooManyRequests above one of the limits.
 	AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error
-	// ErasureRequest returns fault.NotFound for one that was answered.
+	// ErasureRequest returns fault.NotFound for a request that was already handled.
 	ErasureRequest(ctx context.Context, id uuid.UUID) (erasure.Request, error)
-	// ClaimErasureLetters reports false if letters were sent after a time because of another one.
+	// ClaimErasureLetters reports false if e-mails were sent after a time because of another
+	// request.
 	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (bool, error)
 }
 
-// Requests take e-mail addresses of anybody, and have a link mailed to each contact that has one of
-// them: to the address on file, and to nobody else. Who asks learns nothing of what is on file.
-// Everything is required.
+// Requests accept e-mail addresses from anybody, and have a link mailed to each contact that
+// has the address: to the address on file, and to nobody else. The answer does not depend on
+// what is on file. All fields are required.
 type Requests struct {
 	Links *Links
 	Store RequestStore
-	// Secrets seal addresses until they are looked up, the first new ones.
+	// Secrets encrypt addresses until they are looked up. The first one encrypts, all decrypt.
 	Secrets [][]byte
 }
 
-// Ask takes an address, which is looked up later: whether it is on file changes neither the answer
-// nor its time. Errors: fault.InvalidInput if it is no address, fault.TooManyRequests.
+// Ask stores an address for a later look-up, so neither the answer nor its time depends on
+// whether it is on file. Errors: fault.InvalidInput if it is not an address,
+// fault.TooManyRequests.
 func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix) error {
 	v := erasure.Values{Email: address}
 	normal := v.Normal(erasure.Email)
@@ -88,8 +91,8 @@ func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix
 	return r.Store.AddErasureRequest(ctx, request, askedOfNetwork, askedOfAll)
 }
 
-// Answer looks up the address of a request, and queues the letters. Done again it queues those
-// that are missing.
+// Answer looks up the address of a request and queues the e-mails. It is idempotent: a
+// repeated call queues only the missing ones.
 func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	request, err := r.Store.ErasureRequest(ctx, id)
 	if fault.CodeOf(err) == fault.NotFound {
@@ -107,7 +110,7 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	}
 	found, err := r.Links.Eraser.Find(ctx, catalog.Contacts, erasure.Email, v)
 	if fault.CodeOf(err) == fault.BadRequest {
-		return nil // of more contacts than can be told apart
+		return nil // of too many contacts to tell apart
 	}
 	if err != nil || found.Len() == 0 {
 		return err
@@ -122,7 +125,7 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 		switch err := r.make(ctx, request.ID, contacts[0]); fault.CodeOf(err) {
 		case "":
 			made++
-		case fault.NotFound, fault.BadRequest: // gone, or has another address by now
+		case fault.NotFound, fault.BadRequest: // gone, or its address has changed
 		default:
 			return err
 		}
@@ -130,7 +133,7 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	return nil
 }
 
-// make makes the link of a request for a contact, unless it is there.
+// make creates the link of a request for a contact, unless it exists.
 func (r *Requests) make(ctx context.Context, request, contact uuid.UUID) error {
 	id := uuid.NewSHA1(request, contact[:])
 	_, err := r.Links.Store.ErasureLink(ctx, id)

@@ -19,7 +19,7 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// asked is a world in which strangers ask for links.
+// asked is a test setup in which strangers request links.
 type asked struct {
 	*world
 	requests *removal.Requests
@@ -32,8 +32,7 @@ func newAsked(t *testing.T) *asked {
 		netip.MustParsePrefix("203.0.113.7/32")}
 }
 
-// answer looks up what was asked for, as the queue does, and returns the contacts that have a
-// letter because of it.
+// answer handles requests as the queue does, and returns the contacts that get an e-mail.
 func (w *asked) answer(t *testing.T) (contacts []uuid.UUID) {
 	t.Helper()
 	before := w.made(t)
@@ -100,7 +99,8 @@ func (w *asked) ask(t *testing.T, address string) {
 	fatal(t, w.requests.Ask(t.Context(), address, w.network))
 }
 
-// Who asks gets a letter at the address on file, once a day; of others nobody hears anything.
+// A requester gets an e-mail at the address on file, once a day; an address not on file gets
+// none.
 func TestLetterIsAskedFor(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
@@ -123,7 +123,8 @@ func TestLetterIsAskedFor(t *testing.T) {
 			t.Errorf("a letter to %q, %v", to, err)
 		}
 	}
-	// Again on the same day, and in another spelling: no other letter. The next day there is one.
+	// Again on the same day, and in another spelling: no second e-mail. The next day there is
+	// one.
 	w.ask(t, "ada@quillfeather.example")
 	w.ask(t, " mailto:Ada@Quillfeather.Example.")
 	if got := w.answer(t); len(got) != 0 {
@@ -134,7 +135,7 @@ func TestLetterIsAskedFor(t *testing.T) {
 	if got := w.answer(t); len(got) != 1 {
 		t.Errorf("after a day letters to %v", got)
 	}
-	// Whoever is suppressed has no letter.
+	// A suppressed contact gets no e-mail.
 	_, values, err := w.Eraser.Add(t.Context(), "contacts", erasure.Email, erasure.Values{Email: "ada@quillfeather.example"}, "", "test")
 	fatal(t, err)
 	_, err = w.Eraser.Finish(t.Context(), values)
@@ -146,7 +147,7 @@ func TestLetterIsAskedFor(t *testing.T) {
 	}
 }
 
-// A look-up that is done again, as after a server was killed, sends no second letter.
+// A repeated look-up, as after a server was killed, sends no second e-mail.
 func TestLookUpIsRepeated(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
@@ -168,7 +169,7 @@ func TestLookUpIsRepeated(t *testing.T) {
 	}
 }
 
-// A server without the key that an address is sealed by leaves it to one that has it.
+// A server without the key that encrypted an address leaves it to one that has it.
 func TestAddressSealedByAnotherKey(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
@@ -187,7 +188,7 @@ func TestAddressSealedByAnotherKey(t *testing.T) {
 	}
 }
 
-// An address whose look-up was late gets no other letter within a day of the first.
+// An address whose look-up was late gets no other e-mail within a day of the first.
 func TestLateLetters(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
@@ -209,7 +210,7 @@ func TestLateLetters(t *testing.T) {
 	w.read(t, `SELECT to_jsonb(r) FROM erasure_requests r`, func(row []byte) { t.Errorf("stays: %s", row) })
 }
 
-// Each contact of an address has a link of its own, as many as one request may have.
+// Each contact of an address has a link of its own, up to the maximum of a request.
 func TestLettersOfOneAddress(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
@@ -228,14 +229,14 @@ func TestLettersOfOneAddress(t *testing.T) {
 	}
 }
 
-// Strangers ask no more than an hour has, one network and all together, also at once; what is no
-// address is refused.
+// Requests from strangers are limited per hour, for one network and in total, also concurrent
+// ones; a text that is not an address is refused.
 func TestAskingIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
 	for _, bad := range []string{
 		"", "ada", "@", "a@b\r\nBcc: c@d.example", strings.Repeat("a", 400) + "@firm.example", "a@b@c.example",
-		strings.Repeat("\u200b", 1_360) + "a@b.example", strings.Repeat("\u2028", 500) + "a@b.example", // what nobody sees
+		strings.Repeat("\u200b", 1_360) + "a@b.example", strings.Repeat("\u2028", 500) + "a@b.example", // invisible characters
 	} {
 		if err := w.requests.Ask(t.Context(), bad, w.network); fault.CodeOf(err) != fault.InvalidInput {
 			t.Errorf("%q: %v", bad, err)
@@ -259,7 +260,7 @@ func TestAskingIsBounded(t *testing.T) {
 	if taken.Load() != 10 || refused.Load() != 20 {
 		t.Errorf("%d were taken, %d refused", taken.Load(), refused.Load())
 	}
-	// Who has an IPv6 line has very many networks of 64 bits: they are one.
+	// An IPv6 line has very many networks of 64 bits, which count as one.
 	for n := range byte(20) {
 		of := netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0x0d, 0xb8, 0, 1, n, n}), 64)
 		err := w.requests.Ask(t.Context(), "nobody@firm.example", of)
@@ -267,7 +268,7 @@ func TestAskingIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
-	for range 480 { // whose network is not known counts among all
+	for range 480 { // requests of unknown networks count in the total
 		fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.Prefix{}))
 	}
 	another := netip.MustParsePrefix("198.51.100.1/32")

@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// poll is how often a Worker looks for what other servers were told and did not end.
+	// poll is how often a Worker looks for erasures that other servers did not finish.
 	poll = 5 * time.Second
-	// hold is how long a server that was killed keeps others from going on.
+	// hold is how long claimed erasures are reserved, should the server be killed.
 	hold = 20 * time.Second
-	// again is the pause before the next attempt, such as while a load is at work.
+	// again is the pause before the next attempt, for example while a load runs.
 	again = time.Minute
 )
 
-// Worker acts on links and erases what they suppressed. Any number of servers may have one.
+// Worker acts on links and erases what they suppressed. Any number of servers may run one.
 type Worker struct {
 	Links *Links
-	// Busy reports whether an error is that a load or another erasure is at work.
+	// Busy reports whether an error means that a load or another erasure is running.
 	Busy func(error) bool
 	Log  *slog.Logger
 
 	once sync.Once
 	wake chan struct{}
 	mu   sync.Mutex
-	// values are those of suppressions that were added here, until they are erased: with them
-	// no generation must be read as a whole.
+	// values are the values of suppressions added by this process, until they are erased. They
+	// save reading a whole generation.
 	values map[uuid.UUID]erasure.Values
 }
 
@@ -41,13 +41,13 @@ func (w *Worker) waking() chan struct{} {
 	return w.wake
 }
 
-// Reads is that of Links.
+// Reads calls Links.Reads.
 func (w *Worker) Reads(token string) error { return w.Links.Reads(token) }
 
-// Works is that of Links.
+// Works calls Links.Works.
 func (w *Worker) Works(ctx context.Context, token string) error { return w.Links.Works(ctx, token) }
 
-// Erase uses a link up. Its contact is erased afterwards, also if this process ends.
+// Erase uses a link. Its contact is erased later, even if this process ends.
 func (w *Worker) Erase(ctx context.Context, token string) error {
 	values, err := w.Links.Erase(ctx, token)
 	if err != nil {
