@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Alerts are those of the calling user on Dynamic Views: which records began to match. An
-// API key has none: ErrUserIdentityRequired.
+// Alerts are the alerts of the calling user on Dynamic Views: they report which records began
+// to match. An API key has none: ErrUserIdentityRequired.
 type Alerts struct{ conn *conn }
 
 const alertsPath = "/workspace/alerts"
@@ -21,28 +21,28 @@ type Alert struct {
 	Dataset ViewDataset `json:"dataset"`
 	// State is "waiting", "watching" or "resting".
 	State string `json:"state"`
-	// Rest is nil unless State is "resting". RestSeen is false until the user looked since.
+	// Rest is nil unless State is "resting". RestSeen is false until the user has looked at it.
 	Rest     *AlertRest `json:"rest"`
 	RestSeen bool       `json:"rest_seen"`
-	// NewCount counts the records that were told since the user looked.
+	// NewCount counts the records that were reported since the user last looked.
 	NewCount int `json:"new_count"`
 	// Latest is the number of the View's latest entry, 0 for none.
 	Latest int64 `json:"latest"`
-	// Email is how often the user is mailed what is new: "instant", "daily", "weekly", or ""
-	// for not at all.
+	// Email is how often the user gets e-mails about new entries: "instant", "daily", "weekly",
+	// or "" for never.
 	Email     string     `json:"email"`
 	CreatedAt time.Time  `json:"created_at"`
 	SeenAt    *time.Time `json:"seen_at"`
 }
 
-// AlertRest says since when an alert tells nothing, and why: "too_many_matches" or
+// AlertRest says since when an alert reports nothing, and why: "too_many_matches" or
 // "definition_refused".
 type AlertRest struct {
 	Since  time.Time `json:"since"`
 	Reason string    `json:"reason"`
 }
 
-// AlertEntry says that records began to match a View.
+// AlertEntry reports the records that began to match a View at one time.
 type AlertEntry struct {
 	ViewID string `json:"view_id"`
 	// Number counts the entries of the View, from 1.
@@ -56,13 +56,12 @@ type AlertEntry struct {
 
 type oneAlert struct{ Alert Alert }
 
-// List iterates over the alerts by the names of the Views.
+// List iterates over the alerts, sorted by the names of the Views.
 func (a *Alerts) List(ctx context.Context) iter.Seq2[Alert, error] {
 	return list[Alert](ctx, a.conn, alertsPath, "alerts", nil)
 }
 
-// Entries iterates over what the alerts told, the latest first, of one View or, with "", of
-// all.
+// Entries iterates over the entries of one View or, with "", of all, the latest first.
 func (a *Alerts) Entries(ctx context.Context, view string) iter.Seq2[AlertEntry, error] {
 	params := url.Values{}
 	if view != "" {
@@ -71,7 +70,7 @@ func (a *Alerts) Entries(ctx context.Context, view string) iter.Seq2[AlertEntry,
 	return list[AlertEntry](ctx, a.conn, alertsPath+"/entries", "entries", params)
 }
 
-// Upsert switches an alert on a View on. What matches now is known.
+// Upsert switches on an alert on a View. Records that match now are not reported.
 func (a *Alerts) Upsert(ctx context.Context, view string) (Alert, error) {
 	body := struct {
 		ViewID string `json:"view_id"`
@@ -80,8 +79,8 @@ func (a *Alerts) Upsert(ctx context.Context, view string) (Alert, error) {
 	return got.Alert, err
 }
 
-// Mail sets how often the user is mailed what an alert tells: "instant", "daily", "weekly", or
-// "" for not at all. It switches the alert on.
+// Mail sets how often the user gets e-mails about new entries: "instant", "daily", "weekly",
+// or "" for never. It switches the alert on.
 func (a *Alerts) Mail(ctx context.Context, view, frequency string) (Alert, error) {
 	body := struct {
 		ViewID string  `json:"view_id"`
@@ -99,7 +98,7 @@ func (a *Alerts) Delete(ctx context.Context, view string) error {
 	return remove(ctx, a.conn, alertsPath+segment(view))
 }
 
-// See notes that the user looked at the entries of a View up to a number, nil for all.
+// See marks the entries of a View up to a number as seen, or all of them for nil.
 func (a *Alerts) See(ctx context.Context, view string, through *int64) (Alert, error) {
 	body := struct {
 		Through *int64 `json:"through,omitempty"`

@@ -15,36 +15,36 @@ import (
 	"time"
 )
 
-// Webhook is an address that is told of events.
+// Webhook is an address that receives events.
 type Webhook struct {
 	ID string `json:"id"`
-	// URL has neither path nor query for a key without workspace:write. URLDigest is the
-	// SHA-256 of the whole URL, in hexadecimal.
+	// URL has neither path nor query for a key without workspace:write. URLDigest is the SHA-256
+	// of the whole URL in hexadecimal.
 	URL       string  `json:"url"`
 	URLDigest string  `json:"url_digest"`
 	Events    []Event `json:"events"`
-	// ViewIDs are the Views that EventViewMatched is about.
+	// ViewIDs are the Views whose EventViewMatched the webhook gets.
 	ViewIDs []string `json:"view_ids"`
-	// Views say what becomes of each of ViewIDs, in the same order.
+	// Views are the states of ViewIDs, in the same order.
 	Views     []WebhookView `json:"views"`
 	Enabled   bool          `json:"enabled"`
 	CreatedAt time.Time     `json:"created_at"`
-	// Secret is given by Upsert for a new webhook and by Rotate only.
+	// Secret is returned only by Upsert for a new webhook and by Rotate.
 	Secret string `json:"secret"`
 }
 
 // WebhookView is a View that a webhook names.
 type WebhookView struct {
 	ViewID string `json:"view_id"`
-	// Name is "" for a View that is deleted.
+	// Name is "" for a deleted View.
 	Name string `json:"name"`
-	// State is that of an Alert, "off" if the webhook is not told of Views, or "deleted".
+	// State is that of an Alert, "off" if the webhook gets no events of Views, or "deleted".
 	State string `json:"state"`
 	// Rest is nil unless State is "resting".
 	Rest *AlertRest `json:"rest"`
 }
 
-// WebhookDelivery is an event that a webhook was told of, or is to be.
+// WebhookDelivery is the delivery of an event to a webhook, done or due.
 type WebhookDelivery struct {
 	ID             string         `json:"id"` // the webhook-id of each attempt
 	Event          Event          `json:"event"`
@@ -55,7 +55,7 @@ type WebhookDelivery struct {
 	CreatedAt      time.Time      `json:"created_at"`
 }
 
-// Webhooks are those of the workspace, for owners, admins and API keys.
+// Webhooks are the webhooks of the workspace, for owners, admins and API keys.
 type Webhooks struct{ conn *conn }
 
 const webhooksPath = "/workspace/webhooks"
@@ -70,7 +70,7 @@ func (w *Webhooks) Upsert(ctx context.Context, id, url string, events ...Event) 
 	return w.UpsertOfViews(ctx, id, url, nil, events...)
 }
 
-// UpsertOfViews is Upsert with the Views that EventViewMatched is about; nil leaves them:
+// UpsertOfViews is Upsert with the Views of EventViewMatched; nil leaves them as they are:
 // ErrViewNotFound.
 func (w *Webhooks) UpsertOfViews(ctx context.Context, id, url string, views []string, events ...Event) (Webhook, error) {
 	body := struct {
@@ -88,7 +88,8 @@ func (w *Webhooks) Delete(ctx context.Context, id string) error {
 	return remove(ctx, w.conn, webhooksPath+segment(id))
 }
 
-// Rotate gives a webhook a new secret. The one before signs too for 24 hours.
+// Rotate gives a webhook a new secret. For 24 hours deliveries are also signed with the
+// former one.
 func (w *Webhooks) Rotate(ctx context.Context, id string) (Webhook, error) {
 	got, err := post[struct{ Webhook Webhook }](ctx, w.conn, webhooksPath+segment(id)+"/rotate", nil)
 	return got.Webhook, err
@@ -105,14 +106,14 @@ func (w *Webhooks) Deliveries(ctx context.Context, id string) iter.Seq2[WebhookD
 	return list[WebhookDelivery](ctx, w.conn, webhooksPath+segment(id)+"/deliveries", "deliveries", nil)
 }
 
-// Replay delivers again, with the same webhook-id.
+// Replay sends a delivery again, with the same webhook-id.
 func (w *Webhooks) Replay(ctx context.Context, id, delivery string) (WebhookDelivery, error) {
 	got, err := post[struct{ Delivery WebhookDelivery }](ctx, w.conn, webhooksPath+segment(id)+"/deliveries"+segment(delivery)+"/replay", nil)
 	return got.Delivery, err
 }
 
-// ReplayBetween delivers again what was made from a time to before another, and returns
-// how many deliveries that are.
+// ReplayBetween replays the deliveries created from one time until before another, and
+// returns their number.
 func (w *Webhooks) ReplayBetween(ctx context.Context, id string, from, to time.Time) (replayed int, err error) {
 	for {
 		body := struct {
@@ -131,24 +132,24 @@ func (w *Webhooks) ReplayBetween(ctx context.Context, id string, from, to time.T
 	}
 }
 
-// WebhookEvent is the body of a delivery. Data has the ids that the event is about; what
-// they stand for is read from the API.
+// WebhookEvent is the body of a delivery. Data has the ids of the affected objects; read the
+// objects from the API.
 type WebhookEvent struct {
-	// ID is the webhook-id: the same whenever the event comes again.
+	// ID is the webhook-id: the same in each attempt and replay of an event.
 	ID        string          `json:"-"`
 	Type      Event           `json:"type"`
 	Timestamp time.Time       `json:"timestamp"`
 	Data      json.RawMessage `json:"data"`
 }
 
-// webhookTolerance is how old a delivery may be, against requests that were recorded.
+// webhookTolerance is the maximum age of a delivery, against replayed requests.
 const webhookTolerance = 5 * time.Minute
 
 // ErrWebhookSignature is the error of a request that Atlas did not sign.
 var ErrWebhookSignature = errors.New("the signature of the webhook is not valid")
 
-// ReadWebhook checks the signature of a request to a webhook and reads its body. Respond
-// with a status of 2xx once the event is kept: without it, the event comes again.
+// ReadWebhook checks the signature of a request to a webhook and reads its body. Respond with
+// a status of 2xx once the event is stored: otherwise it is delivered again.
 func ReadWebhook(secret string, header http.Header, body []byte) (WebhookEvent, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 	if err != nil {
