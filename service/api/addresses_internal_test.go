@@ -74,8 +74,8 @@ func ask(t *testing.T, h http.Handler, method, path, from string) *httptest.Resp
 	return w
 }
 
-// Each address that the router knows is in one of the two tables, and each row of the table
-// of strangers has a class with limits: the router panics at any other.
+// Each address of the router is in one of the two tables, and each row of the table of
+// strangers has a class with limits: the router panics otherwise.
 func TestEveryAddressIsInATable(t *testing.T) {
 	t.Parallel()
 	s := openServer(t)
@@ -91,7 +91,7 @@ func TestEveryAddressIsInATable(t *testing.T) {
 	}
 }
 
-// Who may not sign in is told so before the body comes.
+// A forbidden sign-in is refused before the body is received.
 func TestOriginBeforeBody(t *testing.T) {
 	t.Parallel()
 	h := openServer(t).router()

@@ -39,8 +39,8 @@ func addressWorld(t *testing.T) (w *world, in workspace.ID, key, view string) {
 	return w, in, key, made.View.ID
 }
 
-// Whatever search can tell of an address without returning a record is limited: after as
-// many as a caller has in an hour it is refused, and other searches go on.
+// All answers that reveal something about an address without returning a record are limited:
+// beyond the hourly limit of a caller they are refused, and other searches are not.
 func TestProbingAddressesIsLimited(t *testing.T) {
 	t.Parallel()
 	w, in, _, view := addressWorld(t)

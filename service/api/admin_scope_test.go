@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// A key that writes cannot make an admin who stays when the key is revoked: that takes
-// workspace:admin. Of users the role decides, whatever their token names.
+// A key that writes cannot create an admin who stays when the key is revoked: that needs
+// workspace:admin. For users the role decides, whatever scopes their token has.
 func TestKeysNeedAScopeToActAsAdmins(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)
@@ -66,8 +66,8 @@ func TestKeysNeedAScopeToActAsAdmins(t *testing.T) {
 	change("remove an admin, with the scope", s.key, "DELETE", member(s.world.member(t, s.in, "second@one.example", people.Admin)), "", 200)
 }
 
-// A narrow access token does what its scopes name, and nothing else: neither reads beyond
-// them, nor joins a workspace.
+// A narrow access token allows only its scopes: it neither reads beyond them, nor joins a
+// workspace.
 func TestNarrowTokens(t *testing.T) {
 	t.Parallel()
 	s := newStaff(t)

@@ -9,9 +9,9 @@ import (
 	"atlas/service/endpoint"
 )
 
-// A search allocates no more than it did: 342 times, and with the race detector, which drops
-// what is pooled at random, up to 361. The figure has what the clients of Elasticsearch and
-// Redis allocate. The test is not parallel, because all allocations count.
+// A search makes no more allocations than before: 342, and with the race detector, which
+// drops pooled objects at random, up to 361. That includes the clients of Elasticsearch and
+// Redis. The test is not parallel, because all allocations count.
 func TestAllocationsOfASearch(t *testing.T) {
 	const most = 365
 	w, key := gets(t, 1_000_000)

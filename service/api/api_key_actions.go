@@ -24,7 +24,7 @@ const (
 	maxKeyActions     = 200
 )
 
-// keyActionRoutes are never throttled, as those of the keys.
+// keyActionRoutes are never throttled, like the routes of keys.
 func (s *Server) keyActionRoutes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/:id/actions", Operation: "list_api_key_actions",
@@ -100,7 +100,7 @@ var keyActionsMetadata = schema.Named("ApiKeyActionsMetadata", schema.Object(
 	schema.Required("credits", schema.Always(0)),
 ))
 
-// keyAction is an action as keyActionSchema and undoneActionSchema have it.
+// keyAction is an action in the form of keyActionSchema and undoneActionSchema.
 type keyAction struct {
 	ID      int64           `json:"id"`
 	At      string          `json:"at"`
@@ -176,7 +176,7 @@ var keyUndoRule = rule.Object(
 	}),
 ).Named("ApiKeyUndo")
 
-// undoParts are the parts of a workspace whose objects keys change.
+// undoParts are the parts of a workspace whose objects keys can change.
 func (s *Server) undoParts() undo.Parts {
 	return undo.Parts{
 		Book: s.Book, Memberships: s.Views.Memberships, Views: s.Views.Views, Boards: s.Boards, Webhooks: s.People.Webhooks,

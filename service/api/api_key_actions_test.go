@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// keyAction is what a key did, as the API shows it.
+// keyAction is an action of a key in the API.
 type keyAction struct {
 	ID                    int64
 	Action, Kind          string
@@ -29,7 +29,7 @@ type keyAction struct {
 
 type keyActions struct{ Actions []keyAction }
 
-// stolen is a workspace in which a key did things among those of others.
+// stolen is a workspace with actions of a key among those of others.
 type stolen struct {
 	*world
 	in                 workspace.ID
@@ -232,7 +232,7 @@ func TestTwoUndosAtOnce(t *testing.T) {
 	s.checkUndone(t)
 }
 
-// Who asks for what, and for what of it.
+// The permissions and the selection.
 func TestUndoOfAKeyIsItsWorkspaces(t *testing.T) {
 	t.Parallel()
 	s := newStolen(t)
@@ -260,8 +260,8 @@ func TestUndoOfAKeyIsItsWorkspaces(t *testing.T) {
 	} {
 		wantAnswer(t, body, s.call(t, s.by, "POST", s.path("undo"), body), 400, says)
 	}
-	// One action, with what the key did to the object later: the record goes from the View
-	// before the View does, and nothing else.
+	// One action, with the key's later changes of the object: the record is removed from the View
+	// before the View is deleted, and nothing else.
 	for _, a := range listed {
 		if a.Kind == "membership" && a.Action == "removed" {
 			got := s.undo(t, fmt.Sprintf(`{"ids":[%d]}`, a.ID))
@@ -276,7 +276,7 @@ func TestUndoOfAKeyIsItsWorkspaces(t *testing.T) {
 	if got := s.undo(t, `{"since":"2999-01-01"}`); len(got) != 0 {
 		t.Errorf("what is to come: %v", got)
 	}
-	// A record of somebody else in the View of the key keeps it.
+	// A record of somebody else in the key's View prevents its deletion.
 	theirs := fmt.Sprintf(`{"record_id":%q}`, searchtest.ID("p", 2))
 	s.call(t, s.by, "POST", "/workspace/views/"+s.mine+"/records/add", theirs).into(t, nil, nil)
 	if got := s.undo(t, `{}`); got["created view: changed_since"] != 1 || got["created membership: undone"] != 1 {

@@ -17,7 +17,8 @@ import (
 
 const tagKeys = "API keys"
 
-// apiKeyRoutes are never throttled: who wants to end a stolen key finds the ceiling used up.
+// apiKeyRoutes are never throttled: whoever must revoke a stolen key may find the ceiling
+// used up.
 func (s *Server) apiKeyRoutes() []endpoint.Route {
 	const read, write, admin = workspace.WorkspaceRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin
 	oneKey := schema.Object(schema.Required("api_key", apiKeySchema))
@@ -67,7 +68,7 @@ func (s *Server) apiKeyRoutes() []endpoint.Route {
 	}
 }
 
-// keyState is what a key is now.
+// keyState is the current state of a key.
 type keyState string
 
 const (
@@ -112,7 +113,7 @@ var apiKeySchema = schema.Named("ApiKey", schema.Object(
 	),
 ))
 
-// apiKey is a key as apiKeySchema has it.
+// apiKey is a key in the form of apiKeySchema.
 type apiKey struct {
 	ID                workspace.KeyID   `json:"id"`
 	Name              string            `json:"name"`
@@ -218,7 +219,7 @@ var (
 		})
 )
 
-// maxKeyCredits is the largest budget of a key. An int has 64 bits wherever servers run.
+// maxKeyCredits is the largest budget of a key. Servers have 64-bit ints.
 const maxKeyCredits = int(workspace.MaxCeiling)
 
 // maxNetwork is the length of the longest network.
@@ -258,7 +259,7 @@ func keyNever[T any](end func(*T) *people.KeyEnd) rule.Field[T] {
 		func(in *T, never bool) { end(in).Never = never })
 }
 
-// endOnce refuses two ends.
+// endOnce refuses a request with two ends.
 func endOnce[T any](end func(*T) *people.KeyEnd) rule.Field[T] {
 	return rule.Step(func(issues *input.Issues, body *input.Reader, in *T) {
 		if e := end(in); e.Never && e.Days != nil {

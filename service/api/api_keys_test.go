@@ -141,8 +141,8 @@ func TestKeysOfAWorkspace(t *testing.T) {
 	}
 }
 
-// A key is good where its networks say, in each way that a key is used; an address that is
-// not known is in no network.
+// A key is valid only in its networks, in every way of using it; an unknown address is in no
+// network.
 func TestNetworksOfAKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -182,7 +182,7 @@ func TestNetworksOfAKey(t *testing.T) {
 			t.Errorf("an agent from %s: %d", address, res.StatusCode)
 		}
 	}
-	// Nobody names the proxy any more, so no address is known.
+	// The proxy is no longer configured, so no address is known.
 	w.server.TrustedProxies = nil
 	wantAnswer(t, "through a proxy that nobody named", w.from(t, "203.0.113.9", key, "GET", "/workspace", ""), 403, no)
 	any := []netip.Prefix{}
@@ -191,7 +191,7 @@ func TestNetworksOfAKey(t *testing.T) {
 	eventually(t, "the end of the limit", func() bool { return w.from(t, "203.0.113.9", key, "GET", "/workspace", "").status == 200 })
 }
 
-// An expired key is told so, whoever has its secret; anybody else learns nothing.
+// An expired key gets its own error, only with the right secret.
 func TestExpiredKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -203,7 +203,7 @@ func TestExpiredKey(t *testing.T) {
 	wantAnswer(t, "a slip", w.call(t, key[:len(key)-1]+string(key[len(key)-1]^1), "GET", "/workspace", ""), 401, "checksum")
 }
 
-// Whatever a caller tries, no key may do more than who made it.
+// However a caller tries, no key may do more than its creator.
 func TestNobodyMakesAStrongerKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -255,7 +255,7 @@ func TestNobodyMakesAStrongerKey(t *testing.T) {
 		wantAnswer(t, c.what, w.from(t, "203.0.113.9", c.by, c.method, c.path, c.body), c.status, c.says)
 	}
 	wantAnswer(t, "the other workspace's key", w.call(t, foreign.Secret, "GET", "/workspace", ""), 200, other.String())
-	// What is left out is what the key has itself.
+	// Absent members default to those of the creating key.
 	var child struct {
 		APIKey apiKey `json:"api_key"`
 	}
@@ -275,7 +275,7 @@ func TestRotationOfAKey(t *testing.T) {
 	w := newWorld(t)
 	in := w.workspace(t, "A", workspace.Pro, 0)
 	by := tokenFor(t, w.member(t, in, "owner@a.example", people.Owner))
-	// Another server, which does not hear of the rotation.
+	// Another server, which does not learn of the rotation.
 	gate, err := auth.New(w.system, w.config)
 	fatal(t, err)
 	t.Cleanup(gate.Close)
@@ -323,7 +323,7 @@ func TestRotationOfAKey(t *testing.T) {
 	wantAnswer(t, "the one before", w.call(t, made.Secret, "GET", "/workspace", ""), 401, "not valid")
 	eventually(t, "the end on another server", func() bool { return second.call(t, first.Secret, "GET", "/workspace", "").status == 403 })
 
-	// Of many rotations at once, one secret is the newest, and one is the one before.
+	// After many concurrent rotations, one secret is the newest, and one is the former.
 	var secrets sync.Map
 	var group sync.WaitGroup
 	for range 8 {
@@ -355,8 +355,8 @@ func (w *world) rotateKey(t *testing.T, by, id, body string) apiKey {
 
 const adminScopes = `"scopes":["data:read","workspace:read","workspace:write","workspace:admin"]`
 
-// A secret that a rotation replaced reads for a while, but makes, rotates and revokes no key,
-// on a server that has not heard of the rotation either.
+// A secret that a rotation replaced still reads for a while, but creates, rotates and revokes
+// no key, also on a server that has not learned of the rotation.
 func TestReplacedSecretManagesNoKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -374,7 +374,7 @@ func TestReplacedSecretManagesNoKeys(t *testing.T) {
 		wantAnswer(t, what+" revokes another", w.call(t, made.Secret, "DELETE", keysPath+"/"+child.ID, ""), 403, says)
 		wantAnswer(t, what+" reads", w.call(t, made.Secret, "GET", keysPath, ""), 200, made.ID)
 	}
-	// The server that is asked has the key in its cache, as it was.
+	// The server has the former key in its cache.
 	_, fresh, err := w.directory.RotateKey(t.Context(), keyIDOf(t, made.Secret), time.Hour)
 	fatal(t, err)
 	refused("the old secret, at once,")
@@ -385,8 +385,8 @@ func TestReplacedSecretManagesNoKeys(t *testing.T) {
 	wantAnswer(t, "what was made before", w.call(t, child.Secret, "GET", keysPath, ""), 200, child.ID)
 }
 
-// People rotate what they made: of a colleague's key they would keep a secret that does not
-// end with them. Owners and admins revoke any.
+// People rotate only keys that they created: of a colleague's key they would have a secret
+// that does not end with them. Owners and admins revoke any.
 func TestPeopleRotateTheirOwnKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -415,7 +415,7 @@ func TestPeopleRotateTheirOwnKeys(t *testing.T) {
 	wantAnswer(t, "revoking an admin's", w.call(t, owner, "DELETE", keysPath+"/"+admins.ID, ""), 200, "true")
 }
 
-// What is done to a key after it made others reaches them.
+// Changes of a key also apply to the keys that it created.
 func TestKeysFollowTheKeyThatMadeThem(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -540,7 +540,7 @@ func keyIDOf(t *testing.T, text string) workspace.KeyID {
 	return id
 }
 
-// With who made a key it ends, and with it those that it made.
+// Keys end with their creator, and with them the keys that those created.
 func TestKeysEndWithTheirMaker(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -571,7 +571,7 @@ func TestKeysEndWithTheirMaker(t *testing.T) {
 	members := people.NewMembers(w.server.Workspaces.(*postgres.Store), nil)
 	for name, c := range map[string]struct {
 		end func(*testing.T, cast)
-		// ended are the names of the keys that end; others go on.
+		// ended are the names of the keys that end; others stay.
 		ended string
 	}{
 		"a person who is removed": {func(t *testing.T, c cast) {
@@ -597,7 +597,7 @@ func TestKeysEndWithTheirMaker(t *testing.T) {
 		}, "ofPerson child grandchild"},
 		"an operator's key, here": {func(t *testing.T, c cast) {
 			w.call(t, tokenFor(t, c.person), "DELETE", keysPath+"/"+c.operatorsID.String(), "").into(t, nil, nil)
-			// Its default workspace stays: what it meant to do here it does in no other.
+			// Its default workspace stays: its requests do not switch to another.
 			wantAnswer(t, "the key here", w.call(t, c.operators, "GET", "/workspace", ""), 403, "revoked in this workspace")
 			wantAnswer(t, "the key there", w.call(t, c.operators, "GET", "/workspace?workspace_id="+c.other.String(), ""), 200, c.other.String())
 		}, "ofOperator"},
@@ -626,7 +626,7 @@ func TestKeysEndWithTheirMaker(t *testing.T) {
 	}
 }
 
-// A person who is removed, and a key that is revoked, make no key meanwhile.
+// Neither a removed person nor a revoked key creates a concurrent key.
 func TestKeysMadeWhileTheirMakerEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -657,7 +657,7 @@ func TestKeysMadeWhileTheirMakerEnds(t *testing.T) {
 	}
 }
 
-// A workspace makes 100 keys, also when it makes many at once. Those that ended leave room.
+// A workspace creates 100 keys, also concurrently. Ended keys do not count.
 func TestLimitOfKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -696,8 +696,8 @@ func TestLimitOfKeys(t *testing.T) {
 	wantAnswer(t, "one more", w.call(t, by, "POST", keysPath, `{"name":"k","scopes":["data:read"]}`), 409, "limit_reached")
 }
 
-// Owners and admins set what keys may be; keys and members do not, and the list says what of
-// the keys from before is outside.
+// Owners and admins set the policy of keys; keys and members do not, and the list says which
+// earlier keys violate it.
 func TestKeyPolicy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

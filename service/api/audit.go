@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/audit"
 )
 
-// Audit tells what changed in a workspace. *audit.Reader implements it.
+// Audit reads the history of a workspace. *audit.Reader implements it.
 type Audit interface {
 	Begin(ctx context.Context, in workspace.ID, r query.FeedRequest) (audit.Position, error)
 	Wait(ctx context.Context, in workspace.ID, r query.FeedRequest, after audit.Position, stop func() bool) error
@@ -25,7 +25,7 @@ type Audit interface {
 	RecordHistory(ctx context.Context, in workspace.ID, d catalog.Dataset, id uuid.UUID, limit, offset int) ([]audit.Change, error)
 }
 
-// defaultHistory is how many changes of a record a page has unless the request says otherwise.
+// defaultHistory is the default page size of a record's history.
 const defaultHistory = 25
 
 func (s *Server) auditRoutes() []endpoint.Route {

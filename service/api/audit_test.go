@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// workspaceChange is a change as it is answered.
+// workspaceChange is a change in an answer.
 type workspaceChange struct {
 	Op      string          `json:"op"`
 	Kind    string          `json:"kind"`
@@ -49,7 +49,7 @@ func (f workspaceFollower) ask(t *testing.T, body string) (changes []workspaceCh
 	return changes, metadata.Next, metadata.CaughtUp
 }
 
-// after waits until something is told after a cursor.
+// after waits until a change is reported after a cursor.
 func (f workspaceFollower) after(t *testing.T, cursor string) (changes []workspaceChange, next string) {
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); len(changes) == 0; {
@@ -61,7 +61,7 @@ func (f workspaceFollower) after(t *testing.T, cursor string) (changes []workspa
 	return changes, next
 }
 
-// A workspace is told what its users, its keys and the operator change, and nothing of
+// A workspace gets the changes by its users, its keys and the operator, and nothing of
 // others.
 func TestChangesOfTheWorkspace(t *testing.T) {
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	_, before, _ := (workspaceFollower{w, key, in.String()}).ask(t, `{}`)
 	admin := w.member(t, in, "admin-"+uuid.NewString()+"@example.com", people.Admin)
 	f := workspaceFollower{w, tokenFor(t, admin), in.String()}
-	// A change is told when all transactions before it ended, of other tests too.
+	// A change is reported when all transactions before it ended, including those of other tests.
 	for told := (workspaceChange{}); told.ID != admin.ID.String(); {
 		var changes []workspaceChange
 		changes, before = f.after(t, before)
@@ -146,8 +146,8 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// Members read who changed what the workspace says of a record, also those who may not read
-// all changes; nothing of other workspaces, of other records, or of other datasets.
+// Members read who changed the workspace's data on a record, also members who may not read
+// all changes; nothing of other workspaces, records, or datasets.
 func TestHistoryOfARecord(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

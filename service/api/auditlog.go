@@ -25,7 +25,7 @@ type AuditLog interface {
 	Delivered(ctx context.Context, in workspace.ID, q auditlog.DeliveredQuery) ([]auditlog.Delivered, error)
 }
 
-// SignInLog has who signed in and out. *postgres.System implements it.
+// SignInLog has the sign-ins and sign-outs. *postgres.System implements it.
 type SignInLog interface {
 	AddEvent(ctx context.Context, by workspace.Author, action, kind string, id uuid.UUID, details map[string]any) error
 }
@@ -83,7 +83,7 @@ func (s *Server) auditLogRoutes() []endpoint.Route {
 	}
 }
 
-// order is that of events.
+// order is the order of events.
 type order string
 
 const (

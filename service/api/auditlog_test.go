@@ -45,7 +45,7 @@ var audited = map[string][]string{
 	"delete_view": {"view.deleted"}, "delete_views_batch": {"view.deleted"},
 }
 
-// unaudited has why operations that write are not in the audit log.
+// unaudited are the reasons why operations that write are not in the audit log.
 var unaudited = map[string]string{
 	"subscription":          "what the workspace is told of its own queue: it is in the changes of the workspace",
 	"check_identity_domain": "a look at DNS: that a domain is proved or lost is an event of its own",
@@ -55,8 +55,8 @@ var unaudited = map[string]string{
 	"workspace_": "data of the workspace: it is in the changes of the workspace",
 }
 
-// TestEveryWriteIsAudited makes a request of each route that writes, and looks for what the
-// log has of it.
+// TestEveryWriteIsAudited makes a request of each route that writes, and checks its audit log
+// entries.
 func TestEveryWriteIsAudited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -193,7 +193,7 @@ func TestAuditLog(t *testing.T) {
 	if !slices.Equal(paged, actionsOf(all)) {
 		t.Errorf("page by page: %v", paged)
 	}
-	// In the order of the chain, from where one was.
+	// In the order of the chain, from a cursor.
 	if page, meta := read(by, of+"&order=oldest"); len(page.Events) != 0 || meta.Next == nil {
 		t.Errorf("before anything is chained: %+v", page)
 	}
@@ -204,7 +204,7 @@ func TestAuditLog(t *testing.T) {
 		page, _ := read(by, of+"&order=oldest&cursor="+*begin.Next)
 		return len(page.Events) == 4 && *page.Events[3].Number == 4 && page.Events[3].Action == "api_key.created"
 	})
-	// Of another workspace nothing, whatever one asks for.
+	// Nothing of another workspace, with any parameter.
 	page, _ := read(foreign, "?workspace_id="+other.String())
 	if !slices.Equal(actionsOf(page), []string{"member.added", "workspace.created"}) {
 		t.Errorf("the other workspace sees %v", actionsOf(page))

@@ -17,7 +17,7 @@ import (
 	"atlas/workspace"
 )
 
-// getOptions are what the records of a batch of gets show.
+// getOptions are the options for the records of a batch of gets.
 type getOptions struct {
 	fields   catalog.FieldSet
 	includes []query.Include
@@ -27,8 +27,8 @@ type getOptions struct {
 // getBatchNumbers are the metadata of a batch of gets.
 type getBatchNumbers struct {
 	endpoint.BatchMetadata
-	// Remaining is how many ids have no result, because the records before have as many
-	// bytes as the answer may have.
+	// Remaining is the number of ids without a result, because the answer reached its maximum
+	// size.
 	Remaining int `json:"remaining,omitzero"`
 }
 
@@ -45,7 +45,7 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 	),
 ))
 
-// getBatchRoute is the route of a dataset that gets several records.
+// getBatchRoute is the route of a dataset that gets several records by id.
 func (s *Server) getBatchRoute(d catalog.Dataset) endpoint.Route {
 	return endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
 		Scope: workspace.DataRead, Throttling: endpoint.Metered, WorkspaceRequired: true,
@@ -92,7 +92,7 @@ func (s *Server) getDataBatch(
 	d catalog.Dataset,
 ) func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
-		// get answers the first items, and has the records whose ids are among those.
+		// get answers the first items; among has the ids to read.
 		get := func(ctx context.Context, first int, among func(id string) bool) ([]endpoint.BatchResult, error) {
 			results := endpoint.ResultsOf(items[:first])
 			var ids []string

@@ -58,8 +58,8 @@ func (w *world) getBatch(t *testing.T, key, dataset, body string, charged int) [
 	return data.Results
 }
 
-// Each id has a result in its place: the record as the single get has it, or why
-// there is none. Only found ones cost.
+// Each id has a result in its place: the record of the single get, or the error. Only found
+// ones cost.
 func TestGetBatch(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -131,8 +131,8 @@ func TestGetBatchEnvelope(t *testing.T) {
 	w.getBatch(t, key, "accounts", `{"ids":`+ids(100)+`,"include":["projects","signals","contacts"]}`, 100)
 }
 
-// A batch that passes the ceiling is answered as a search that does: whole. The next
-// one is refused.
+// A batch that passes the ceiling is answered completely, as a search is. The next one is
+// refused.
 func TestGetBatchAtTheCeiling(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 3)
@@ -161,8 +161,8 @@ func members(t *testing.T, object json.RawMessage) (names []string) {
 	return names
 }
 
-// `fields` selects members of all answers with records, and costs the same. Without it
-// all members are there.
+// `fields` selects members of all answers with records, at the same price. Without it all
+// members are present.
 func TestFieldsOfAnswers(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 100_000)
@@ -273,7 +273,7 @@ func TestFieldsOfAnswers(t *testing.T) {
 	}
 }
 
-// A cursor holds for pages of other fields.
+// A cursor is valid for pages of other fields.
 func TestFieldsMayChangeUnderACursor(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)

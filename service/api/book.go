@@ -27,7 +27,7 @@ type Book interface {
 	Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error
 	DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []book.OverlayDeletion) ([]error, error)
 	Get(ctx context.Context, in workspace.ID, d catalog.Dataset, record uuid.UUID) (jsontext.Value, error)
-	// Rows returns the rows of those of the records that are in the book.
+	// Rows returns the rows of the given records that are in the book.
 	Rows(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]jsontext.Value, error)
 }
 
@@ -104,7 +104,7 @@ func article(d catalog.Dataset) string {
 	return "a " + d.Singular()
 }
 
-// upsertExamples show both ways of naming a record.
+// upsertExamples show both ways to identify a record.
 var upsertExamples = map[catalog.Dataset][]endpoint.Example{
 	catalog.Accounts: {
 		{
@@ -213,7 +213,7 @@ func (s *Server) deleteBook(d catalog.Dataset) endpoint.Handler {
 	}
 }
 
-// deletionOptions are what a batch of deletions expects of its records.
+// deletionOptions are the conditions of a batch of deletions on its records.
 func deletionOptions(d catalog.Dataset) endpoint.BatchOptions[map[uuid.UUID]book.Expectation] {
 	expected := book.DeletionsRule(d, endpoint.MaxBatch)
 	return endpoint.BatchOptions[map[uuid.UUID]book.Expectation]{
@@ -237,7 +237,7 @@ func (s *Server) deleteBookBatch(
 				deletions[i].Expected = &e
 			}
 		}
-		// Who mistypes an id would take out a record of which nothing is expected.
+		// Otherwise a misspelled member would delete a record without its condition.
 		var issues input.Issues
 		for id := range expected {
 			if !slices.Contains(records, id) {
@@ -259,8 +259,7 @@ func (s *Server) deleteBookBatch(
 	}
 }
 
-// keepBook keeps of the results of upserts which records they are of, and why others
-// failed, not the records.
+// keepBook reduces results of upserts to record ids and error codes for a replay.
 func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
 	if !c.Keeping() {
 		return nil
@@ -278,7 +277,7 @@ func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
 	return err
 }
 
-// bookAgain answers a repetition of upserts with the rows as they are now.
+// bookAgain replays upserts with the rows as they are now.
 func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
 	key := book.IDKey(d)
 	return func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {

@@ -14,9 +14,9 @@ import (
 	"atlas/workspace/people"
 )
 
-// A change is made only on what its caller has seen: alone and in batches, upserts and
-// deletions. What is there instead is told with the user who wrote it, to the workspace
-// alone.
+// A change is made only if the caller has seen the current value: alone and in batches,
+// upserts and deletions. The error has the current value and its author, for the workspace
+// only.
 func TestExpectedOfTheBook(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,7 +43,7 @@ func TestExpectedOfTheBook(t *testing.T) {
 	upsert := func(token, query, id, rest string) answer {
 		return w.call(t, token, "POST", "/workspace/accounts/upsert"+query, fmt.Sprintf(`{"account_id":%q,%s}`, id, rest))
 	}
-	// currentOf is what a refusal says is there: JSON, "" if it says nothing.
+	// currentOf is the current value in an error: JSON, "" if it has none.
 	currentOf := func(a answer) string {
 		t.Helper()
 		var got struct {
@@ -90,7 +90,7 @@ func TestExpectedOfTheBook(t *testing.T) {
 		t.Errorf("changed by a member: %+v", rows)
 	}
 
-	// In batches an item that is not as expected stops no other.
+	// In batches an unexpected item does not stop the others.
 	codes := func(path, body string) (codes []string) {
 		t.Helper()
 		var got struct {

@@ -17,13 +17,12 @@ import (
 	"atlas/workspace"
 )
 
-// Changes tells what changed of global records. *changes.Reader implements it.
+// Changes reads the feed of changes of global records. *changes.Reader implements it.
 type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
-	// Again is Read of a page that was read before, from and to its cursors, with those
-	// records that it had.
+	// Again reads a page again, from and to its cursors, with those records that it had.
 	Again(ctx context.Context, r query.ChangesRequest, from, to string, had func(id string) bool) (changes.Answer, error)
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
@@ -145,7 +144,8 @@ func (s *Server) readChanges(c *endpoint.Call, r query.ChangesRequest) (endpoint
 	return changesReply(r.FeedRequest, a), err
 }
 
-// chargeChanges answers with changes and records. Which records is kept.
+// chargeChanges answers with changes and records. The ids of the records are stored for a
+// replay.
 func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after changes.Position) (endpoint.Reply, error) {
 	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		a, err := s.Changes.Read(ctx, r, after)
@@ -175,7 +175,7 @@ func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after c
 		}
 		had := kept.Had()
 		if !kept.Listed {
-			// Without its records the page would tell a follower that all of them are gone.
+			// Without its records a replay would look to a follower as if they were all deleted.
 			had = func(string) bool { return true }
 		}
 		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, had)

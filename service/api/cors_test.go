@@ -8,8 +8,8 @@ import (
 	"atlas/service/endpoint"
 )
 
-// Pages of a configured origin may call the API, without credentials. To other
-// origins the API is as without CORS.
+// Pages of a configured origin may call the API, without credentials. For other origins there
+// are no CORS headers.
 func TestCORS(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 100)

@@ -14,17 +14,17 @@ import (
 	"atlas/service/manual"
 )
 
-// What a request costs in tokens of ClassDocuments, for its bytes or its work. A search of
-// the documentation reads all of it.
+// Costs of requests in tokens of ClassDocuments, by bytes or work. A search reads the whole
+// documentation.
 const (
 	costOpenAPI = 10
 	costSearch  = 20
 )
 
-// documentRows are the OpenAPI document and the documentation. What does not change is made
-// and compressed once.
+// documentRows are the OpenAPI document and the documentation. Static content is made and
+// compressed once.
 func (s *Server) documentRows(document []byte) []endpoint.Stranger {
-	pages := sync.OnceValue(s.manual) // with the first request for one
+	pages := sync.OnceValue(s.manual) // made by the first request
 	var rows []endpoint.Stranger
 	whole := s.Unchanging(document)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -52,8 +52,7 @@ func (s *Server) documentRows(document []byte) []endpoint.Stranger {
 	return rows
 }
 
-// maxSearches limits the searches of the documentation that run at once: they compute, and
-// more of them would only take the processors from others.
+// maxSearches limits the concurrent searches of the documentation: they are CPU-bound.
 const maxSearches = 2
 
 // searchPages answers a search of the documentation.
@@ -99,7 +98,7 @@ func (s *Server) manual() *manual.Manual {
 			"- [Errors](" + endpoint.ErrorsPath + "): each code, what it means and what to do",
 	})
 	if err != nil {
-		panic(err) // the files are in the program: a test makes all pages
+		panic(err) // the files are embedded: a test makes all pages
 	}
 	return m
 }

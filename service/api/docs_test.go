@@ -39,8 +39,8 @@ var (
 	identifier = regexp.MustCompile(` id="([^"]*)"`)
 )
 
-// TestDocumentation goes through all pages as a browser without the internet: each link
-// and each anchor is there, and the policy forbids everything that is not this server's.
+// TestDocumentation visits all pages as a browser without internet access: each link and each
+// anchor exists, and the policy allows only this server.
 func TestDocumentation(t *testing.T) {
 	t.Parallel()
 	bodies := map[string]string{}
@@ -120,8 +120,8 @@ func TestDocumentation(t *testing.T) {
 	}
 }
 
-// The pages have what the repository has: no file of docs is left out, and what pages call
-// a file of the repository is one.
+// The pages match the repository: no file of docs is left out, and each mentioned file
+// exists.
 func TestDocumentationIsComplete(t *testing.T) {
 	t.Parallel()
 	problems, outside := api.Documentation(&api.Server{})

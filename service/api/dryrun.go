@@ -13,11 +13,11 @@ import (
 type dryRunData struct {
 	Count   int `json:"count"`
 	Credits int `json:"credits"`
-	// Explanation is there with explain, if the search has a text.
+	// Explanation is set with explain, if the search has a text.
 	Explanation *search.Explanation `json:"explanation,omitempty"`
 }
 
-// dryRunAnswer is the answer of a search with dry_run.
+// dryRunAnswer is the answer to a search with dry_run.
 var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("data", schema.Object(
 		schema.Required("count", schema.Count().Described("All matches, counted exactly.").Example(1311)),
@@ -32,7 +32,7 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	schema.Required("metadata", endpoint.CountMetadataSchema),
 ))
 
-// DryRun answers a dry run that is a call of its own. A row has each records at most.
+// DryRun answers a dry run as a call of its own. A row has at most each records.
 func (s *Server) dryRun(c *endpoint.Call, f searching, each int) (endpoint.Reply, error) {
 	if err := c.Unmetered(); err != nil {
 		return endpoint.Reply{}, err

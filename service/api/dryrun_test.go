@@ -19,7 +19,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// freeLimit gives the API a limit for operations that cost nothing.
+// freeLimit sets the API's limit for free operations.
 func (w *world) freeLimit(t *testing.T, perSecond, burst int) {
 	t.Helper()
 	redis, err := credits.Open(backends.Redis(t))
@@ -98,7 +98,7 @@ func TestDryRun(t *testing.T) {
 	if a := w.call(t, key, "POST", "/data/accounts/search", `{"dry_run":1}`); a.code() != "validation" {
 		t.Errorf("dry_run 1: %s", a.text)
 	}
-	// What costs nothing does not say whether an address exists.
+	// Free operations do not reveal whether an address exists.
 	for path, body := range map[string]string{
 		"/data/contacts/search":      `{"dry_run":true,"filters":{"email":{"value":"x"}}}`,
 		"/data/projects/search":      `{"dry_run":true,"relations":{"without_contact":{"email":{"known":true}}}}`,
@@ -143,8 +143,8 @@ func TestDryRun(t *testing.T) {
 	}
 }
 
-// Dry runs stop with the bucket of their caller, go on without Redis, and stop with the
-// ceiling, whose answer says when credits return.
+// Dry runs are refused with an empty bucket of their caller, work without Redis, and are
+// refused at the ceiling, with the time when credits return.
 func TestDryRunsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

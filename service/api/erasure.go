@@ -16,13 +16,13 @@ import (
 // ErasureLinks acts on the links by which people have a contact erased. *removal.Worker
 // implements it. The error for a link that does not work is fault.NotFound, whatever the reason.
 type ErasureLinks interface {
-	// Reads looks at the token alone, Works at what it names. Neither changes anything.
+	// Reads checks only the token, Works also the link that it names. Neither changes anything.
 	Reads(token string) error
 	Works(ctx context.Context, token string) error
 	Erase(ctx context.Context, token string) error
 }
 
-// erasurePath is where these links lead: outside of the contract of the API.
+// erasurePath is the address of these links, outside of the contract of the API.
 const erasurePath = "/erasure"
 
 // erasureConfirmed is the body that the button sends. Nothing else acts: programs that scan
@@ -84,7 +84,7 @@ func (s *Server) eraseByLink(ctx *gin.Context) error {
 	return nil
 }
 
-// The pages have nothing of the contact: a link can be passed on.
+// The pages show nothing of the contact: a link can be forwarded.
 var (
 	erasureAsks = []g.Node{
 		h.H1(g.Text("Erase your entry")),
@@ -106,7 +106,7 @@ var (
 	}
 )
 
-// guardErasure keeps the token to who has it: in no cache and no referrer.
+// guardErasure keeps the token out of caches and referrers.
 func guardErasure(ctx *gin.Context) {
 	ctx.Header("Content-Security-Policy", endpoint.PlainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")

@@ -16,17 +16,17 @@ import (
 	"atlas/service/endpoint"
 )
 
-// ErasureForm takes the addresses of people who ask for a link to have their entry erased. It looks
-// them up later. *removal.Requests implements it.
+// ErasureForm takes the addresses of people who ask for a link to have their entry erased. It
+// looks them up later. *removal.Requests implements it.
 type ErasureForm interface {
-	// Ask returns fault.InvalidInput for what is no address, and fault.TooManyRequests.
+	// Ask returns fault.InvalidInput if the text is not an address, and fault.TooManyRequests.
 	Ask(ctx context.Context, address string, network netip.Prefix) error
 }
 
 const erasureFormPath = erasurePath + "/request"
 
-// erasureFormRows are the page where somebody asks for a link: a GET shows it, its button asks. The
-// answer is one, whether the address is on file or not.
+// erasureFormRows are the page where somebody asks for a link: a GET shows it, its button
+// sends the request. The answer is the same whether or not the address is on file.
 func (s *Server) erasureFormRows() []endpoint.Stranger {
 	if s.ErasureForm == nil {
 		return nil
@@ -56,8 +56,8 @@ func (s *Server) erasureFormRows() []endpoint.Stranger {
 	}
 }
 
-// receiveErasureForm receives what the form of the page sends, and of no other page: else each
-// visitor of another site could be made to ask.
+// receiveErasureForm accepts the form of this page only: otherwise another site could make
+// its visitors send it.
 func receiveErasureForm(c *endpoint.Call) error {
 	if err := c.ReceiveVisit(); err != nil {
 		return err

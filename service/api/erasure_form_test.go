@@ -17,7 +17,7 @@ import (
 	"atlas/service/endpoint"
 )
 
-// asks keeps what was asked for.
+// asks records the requests.
 type asks struct {
 	mu        sync.Mutex
 	addresses []string
@@ -36,8 +36,8 @@ func (a *asks) Ask(_ context.Context, address string, network netip.Prefix) erro
 	return nil
 }
 
-// The form asks by a POST of its own page alone, has one answer for every address, and the log has
-// no address. Where the operator did not turn it on it is not there.
+// The form accepts a POST of its own page only, has one answer for every address, and the log
+// has no address. It does not exist unless the operator enables it.
 func TestErasureForm(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

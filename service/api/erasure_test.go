@@ -44,8 +44,8 @@ func (e oneErasure) Erase(ctx context.Context, token string) error {
 	return nil
 }
 
-// Only the button of the page of a link erases: not what programs that scan e-mails do. The page
-// tells nobody of the token, and the log has none.
+// Only the button of the link's page erases: not what programs that scan e-mails do. The
+// token is in no referrer, cache or log.
 func TestOnlyTheButtonErases(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -104,7 +104,7 @@ func TestOnlyTheButtonErases(t *testing.T) {
 		!strings.Contains(text, "is being erased") {
 		t.Errorf("%d %s", status, text)
 	}
-	// Used, expired, unknown and incomplete links have one answer.
+	// Used, expired, unknown and incomplete links have the same answer.
 	_, used := ask("POST", "?token=good", form, button)
 	for _, query := range []string{"?token=good", "?token=expired", "?token=other", "?token=", "", "?token=goo", "?token=%00", "?x=good"} {
 		for _, method := range []string{"GET", "POST"} {
@@ -122,7 +122,7 @@ func TestOnlyTheButtonErases(t *testing.T) {
 	}
 }
 
-// slow sends a body that does not arrive to its end.
+// slow sends a body that never completes.
 func slow(t *testing.T, address, body string) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)

@@ -44,8 +44,8 @@ func (w *world) ask(t *testing.T, key, method, path, body string, headers ...str
 	return answer{res.StatusCode, res.Header, string(text)}
 }
 
-// A client that has the answer gets 304, for nothing. The tag changes with the content,
-// and is of one workspace.
+// A client that has the answer gets 304, for free. The tag changes with the content, and is
+// of one workspace.
 func TestConditionalGets(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 20)
@@ -118,8 +118,7 @@ func TestConditionalGets(t *testing.T) {
 	if a := w.ask(t, key, "GET", book, "", "If-None-Match", tag); a.status != 200 || a.header.Get("ETag") == tag {
 		t.Errorf("changed: %d", a.status)
 	}
-	// A ceiling that is used up is reported before anything else, to clients with the
-	// record too.
+	// An exhausted ceiling is reported first, also to clients with the record.
 	_, poor := w.key(t, people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Poor", workspace.Pro, 1)}, Scopes: workspace.AllScopes()})
 	tag = w.ask(t, poor, "GET", path, "").header.Get("ETag")
 	if a := w.ask(t, poor, "GET", path, "", "If-None-Match", tag); a.code() != "rate_limited" {
@@ -203,7 +202,7 @@ func TestCompression(t *testing.T) {
 		len(a.text)*4 > len(decompressed(t, a)) {
 		t.Errorf("the document: %d bytes, %v", len(a.text), a.header)
 	}
-	// The tag is that of the content, whatever its encoding.
+	// The tag depends on the content, not on its encoding.
 	get := "/data/fields/projects/primary_use"
 	tagged := w.ask(t, key, "GET", get, "", "Accept-Encoding", "gzip")
 	if a := w.ask(t, key, "GET", get, "", "If-None-Match", tagged.header.Get("ETag")); tagged.header.Get("Content-Encoding") != "gzip" ||

@@ -7,8 +7,8 @@ func Router(s *Server) *gin.Engine { return s.router() }
 
 func (s *Server) router() *gin.Engine { return s.Core.Router(s.table()) }
 
-// Documentation makes the pages of /docs, and returns links in them that lead nowhere, and
-// files of the repository that they name and do not have.
+// Documentation makes the pages of /docs, and returns their broken links, and the files of
+// the repository that they mention without a page.
 func Documentation(s *Server) (problems, outside []string) {
 	m := s.manual()
 	return m.Problems, m.Outside

@@ -18,7 +18,7 @@ type Faceter interface {
 	Pivot(ctx context.Context, s query.PivotSearch) (query.Pivot, error)
 }
 
-// facetThrottling is that of all routes of facets.
+// facetThrottling is the throttling of all facet routes.
 const facetThrottling = endpoint.Limited
 
 const facetText = "How many records match, and how they are distributed. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses: a filter on `email` is an error."

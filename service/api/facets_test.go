@@ -110,8 +110,8 @@ func TestLocationsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestFacetsOverHTTP checks facets of the Data API, a book and a View: they cost
-// nothing, show nothing to other workspaces, and say nothing about e-mail addresses.
+// TestFacetsOverHTTP checks facets of the Data API, a book and a View: they are free, show
+// nothing to other workspaces, and reveal nothing about e-mail addresses.
 func TestFacetsOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()

@@ -117,8 +117,8 @@ func (s *Server) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpo
 	return endpoint.Reply{Data: found, Metadata: metadata}, nil
 }
 
-// largestFields is the size of descriptors above which an answer that is not ready is not
-// compressed, in bytes: that would cost more than all else.
+// largestFields is the size in bytes above which an answer that is not cached is not
+// compressed: compression would dominate its cost.
 const largestFields = 64 << 10
 
 func (s *Server) getField(c *endpoint.Call) (endpoint.Reply, error) {

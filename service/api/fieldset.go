@@ -52,7 +52,7 @@ func fields(c *endpoint.Call, r rule.Rule[catalog.FieldSet]) (catalog.FieldSet, 
 	return set, issues.Err()
 }
 
-// withIncluded is the set with the keys of the related records that a get embeds.
+// withIncluded adds the keys of the related records that a get embeds.
 func withIncluded(fields catalog.FieldSet, includes []query.Include) catalog.FieldSet {
 	for _, inc := range includes {
 		fields = fields.With(inc.Key)

@@ -19,8 +19,8 @@ import (
 )
 
 // TestGeneratedClients lints the document, and makes five calls with clients that are
-// generated from it. scripts/test says which kinds can run here (ATLAS_GENERATORS);
-// without it only the one for Go, which needs nothing else, runs.
+// generated from it. scripts/test selects the kinds that can run here (ATLAS_GENERATORS);
+// without it only the one for Go runs, which needs nothing else.
 func TestGeneratedClients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

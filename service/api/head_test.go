@@ -11,8 +11,7 @@ import (
 	"atlas/service/endpoint"
 )
 
-// HEAD asks for documents and health only. Whatever costs, has effects or is about somebody
-// refuses it, and says so.
+// HEAD is for documents and health only. Other routes refuse it with an error.
 func TestHead(t *testing.T) {
 	t.Parallel()
 	s := &api.Server{

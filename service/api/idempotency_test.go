@@ -27,7 +27,7 @@ func (w *world) keyed(t *testing.T, token, idempotencyKey, method, path, body st
 	return w.send(t, token, method, path, body, http.Header{"Idempotency-Key": {idempotencyKey}})
 }
 
-// replayed checks that an answer is that of a repetition.
+// replayed checks that an answer is a replay.
 func replayed(t *testing.T, what string, a answer) {
 	t.Helper()
 	if a.status != http.StatusOK || a.header.Get("Idempotency-Replayed") != "true" {
@@ -45,7 +45,7 @@ func uncharged(t *testing.T, a answer) (members map[string]any) {
 	return members
 }
 
-// What costs is answered once: the same records and metadata again, for nothing.
+// A charged request is answered once: the replay has the same records and metadata, for free.
 func TestRepetitionsOfReads(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -100,7 +100,7 @@ func TestRepetitionsOfReads(t *testing.T) {
 	}
 }
 
-// A key belongs to one operation, and every text about its conflict says so.
+// A key belongs to one operation, and the message of its conflict says so.
 func TestKeyBelongsToOneOperation(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -151,7 +151,7 @@ func TestKeyBelongsToOneOperation(t *testing.T) {
 	}
 }
 
-// A repetition shows what its caller may see now, and never other records.
+// A replay shows what its caller may see now, and never other records.
 func TestRepetitionsReadAnew(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -195,7 +195,7 @@ func TestRepetitionsReadAnew(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// A dry run costs nothing and keeps nothing.
+	// A dry run costs nothing and stores nothing.
 	for range 2 {
 		if a := w.keyed(t, key, "dry", "POST", path, `{"dry_run":true}`); a.status != http.StatusOK ||
 			a.header.Get("Idempotency-Replayed") != "" {
@@ -203,7 +203,7 @@ func TestRepetitionsReadAnew(t *testing.T) {
 		}
 	}
 
-	// Without the right, nothing is answered.
+	// Without permission, there is no replay.
 	_, err = w.directory.RevokeKey(t.Context(), id)
 	fatal(t, err)
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -234,7 +234,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	if a := w.keyed(t, key, "", "GET", "/workspace", ""); a.status != http.StatusOK {
 		t.Errorf("where it means nothing: %d %s", a.status, a.text)
 	}
-	// What only reads is read again, although it needs the scope to write.
+	// Requests that only read are repeated, although they need the scope to write.
 	for range 2 {
 		if a := w.keyed(t, key, "k", "POST", "/workspace/changes", `{}`); a.status != http.StatusOK ||
 			a.header.Get("Idempotency-Replayed") != "" {
@@ -243,7 +243,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 }
 
-// Of 50 equal requests at once, to two servers, one is charged.
+// Of 50 equal concurrent requests to two servers, one is charged.
 func TestEqualRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)

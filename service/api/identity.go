@@ -18,7 +18,7 @@ const (
 	domainsPath  = "/workspace/identity/domains"
 )
 
-// identityRoutes are never throttled, as those of the keys: they decide who gets in.
+// identityRoutes are never throttled, like the routes of keys: they decide who gets access.
 func (s *Server) identityRoutes() []endpoint.Route {
 	write := func(r endpoint.Route) endpoint.Route {
 		r.Scope, r.Caller, r.Throttling, r.Paced = workspace.WorkspaceWrite, endpoint.AdminUsers, endpoint.Never, true
@@ -180,7 +180,7 @@ var domainSchema = schema.Named("IdentityDomain", schema.Object(
 
 var domainRule = rule.Only("domain", rule.Text(1, 253).Described("A domain of e-mail addresses, without those below it."))
 
-// identityProvider is a provider as providerSchema has it.
+// identityProvider is a provider in the form of providerSchema.
 type identityProvider struct {
 	Issuer       string                 `json:"issuer"`
 	ClientID     string                 `json:"client_id"`
@@ -224,7 +224,7 @@ func (s *Server) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(s.providerOf(c.Workspace(), &p)), err
 }
 
-// settler is who changes settings of identity.
+// settler returns who changes settings of identity.
 func settler(c *endpoint.Call) identity.By {
 	return identity.By{User: c.Principal.User, Own: c.Principal.Own, Email: c.Principal.Email, Began: c.Principal.Began}
 }
@@ -238,7 +238,7 @@ func (s *Server) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(deleted{true}), s.People.Identity.DeleteProvider(c.Context(), c.Workspace(), settler(c))
 }
 
-// identityDomain is a domain as domainSchema has it.
+// identityDomain is a domain in the form of domainSchema.
 type identityDomain struct {
 	Domain       string          `json:"domain"`
 	RecordName   string          `json:"record_name"`

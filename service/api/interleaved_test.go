@@ -310,12 +310,12 @@ type half struct {
 func (p *played) begin(t *testing.T, address, token, operation string) *half {
 	t.Helper()
 	s, request := p.scene, interleaved[operation]
-	if token == s.token { // people rotate the keys that they made
+	if token == s.token { // people rotate only keys that they created
 		request.path = strings.Replace(request.path, "{apiKey}", "{apiKeyOfAdmin}", 1)
 	}
 	body := s.fill(request.body)
 	if body == "" {
-		body = strings.Repeat(" ", 14) // the route takes none that says anything
+		body = strings.Repeat(" ", 14) // the route takes no body
 	}
 	h := &half{operation: operation, rest: body[len(body)/2:]}
 	var err error

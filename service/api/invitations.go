@@ -122,7 +122,7 @@ var newInvitation = rule.Object(
 	),
 )
 
-// invitationData is the answer to a new invitation. No other answer has its link.
+// invitationData is the answer to a new invitation, the only answer with its link.
 type invitationData struct {
 	Invitation people.Invitation    `json:"invitation"`
 	AcceptURL  string               `json:"accept_url,omitzero"`
@@ -166,7 +166,7 @@ type joinedData struct {
 	Member      people.Member `json:"member"`
 }
 
-// invitee is the caller as who is invited.
+// invitee returns the caller as the invited person.
 func invitee(c *endpoint.Call) people.Invitee {
 	email, verified := c.Identity.Email()
 	return people.Invitee{ID: c.Identity.User(), Email: email, EmailVerified: verified, Name: c.Identity.Name()}

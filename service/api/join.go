@@ -20,7 +20,7 @@ const joinText = "Each firm of a search comes with a project, the one with the h
 	"by role owner, executive, developer, project_manager, estimator, then all others; then by the latest update, then by id. Each is null if there is none. " +
 	"1 credit for each record returned, so at most 3 for a row. `search_after` is a cursor of the firms, as in their search."
 
-// joinRoute is a join of the accounts of a base, whose account row is.
+// joinRoute is a join of the accounts of a base. row is the schema of an account.
 func joinRoute(
 	r endpoint.Route, base catalog.BaseKind, row *schema.Schema, summary string, examples []endpoint.Example,
 	handle func(*endpoint.Call, query.Join) (endpoint.Reply, error),
@@ -83,7 +83,7 @@ func (s *Server) joinRoutes() []endpoint.Route {
 	}
 }
 
-// join answers the accounts that s finds, with what j joins to them.
+// join answers the accounts that s finds, with the records that j joins to them.
 func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
 	return s.answerPage(c, f, query.RecordsJoined,
 		func(ctx context.Context) (endpoint.Reply, int, error) { return s.joinPage(c, ctx, f, j) },
@@ -93,7 +93,7 @@ func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Rep
 	)
 }
 
-// joinPage is the page of a join, and how many records it has.
+// joinPage is the page of a join, and its number of records.
 func (s *Server) joinPage(c *endpoint.Call, ctx context.Context, f searching, j query.Join) (endpoint.Reply, int, error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
@@ -130,7 +130,7 @@ func (s *Server) joinPage(c *endpoint.Call, ctx context.Context, f searching, j 
 	return endpoint.Reply{Data: endpoint.RecordsOf(p), Metadata: m}, records, c.Keep(m.Free(), "", kept)
 }
 
-// joinRows are the rows of accounts with what is joined to each.
+// joinRows returns a row for each account with its joined records.
 func joinRows(j query.Join, accounts []jsontext.Value, joined []search.Joined) ([]jsontext.Value, error) {
 	rows := make([]jsontext.Value, len(accounts))
 	for i, account := range accounts {
@@ -157,7 +157,7 @@ func joinRows(j query.Join, accounts []jsontext.Value, joined []search.Joined) (
 	return rows, nil
 }
 
-// idsOf are the ids of a project and a contact, uuid.Nil of what is not there.
+// idsOf returns the ids of a project and a contact, uuid.Nil for none.
 func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) {
 	for i, record := range []jsontext.Value{j.Project, j.Contact} {
 		if record == nil {
@@ -172,8 +172,8 @@ func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) 
 	return ids, nil
 }
 
-// joinAgain is the page of a repetition: the accounts of the first answer, each with the
-// project and the contact that it had there, as they are now.
+// joinAgain is the page of a replay: the accounts of the first answer, each with the project
+// and contact that it had there, as they are now.
 func (s *Server) joinAgain(
 	c *endpoint.Call,
 	ctx context.Context,
@@ -219,7 +219,7 @@ func (s *Server) joinAgain(
 	return endpoint.Reply{Data: endpoint.Records(fit), Metadata: metadata}, err
 }
 
-// known are the ids that are not uuid.Nil, each once.
+// known returns the distinct ids other than uuid.Nil.
 func known(ids []uuid.UUID) []string {
 	var all []uuid.UUID
 	for _, id := range ids {

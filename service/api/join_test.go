@@ -160,8 +160,8 @@ func (r joinedRow) records() int {
 
 func (r joinedRow) String() string { return fmt.Sprintf("%s\n%s\n%s", r.Account, r.Project, r.Contact) }
 
-// A join answers the firms of the search with the same body, in its order, each with what a
-// model computes from all records, and costs the records that it shows.
+// A join answers the firms of the search with the same body, in its order, each with the
+// records that a model computes from all records, and costs the records that it shows.
 func TestJoin(t *testing.T) {
 	t.Parallel()
 	const n = 40
@@ -289,8 +289,8 @@ func sortedKeys(m map[string]json.RawMessage) (keys []string) {
 	return keys
 }
 
-// A page reserves three credits for each firm and is charged what it has. A repetition shows
-// the records of the first answer, whatever has become first since.
+// A page reserves three credits for each firm and charges its records. A replay shows the
+// records of the first answer, whatever ranks first since.
 func TestJoinCharges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -364,7 +364,7 @@ func TestJoinCharges(t *testing.T) {
 		t.Errorf("%+v", usage)
 	}
 
-	// What grows since does not fit any more, and is named.
+	// Records that have grown too long since are listed.
 	_, rich := w.key(
 		t,
 		people.NewKey{Workspaces: []workspace.ID{w.workspace(t, "Rich", workspace.Pro, 1000)}, Scopes: workspace.AllScopes()},

@@ -42,8 +42,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// Fifty searches of a key at once, on two servers, pass its budget by less than a page,
-// and stop nobody else.
+// Fifty concurrent searches of a key, on two servers, pass its budget by less than a page,
+// and block nobody else.
 func TestBudgetOfAKey(t *testing.T) {
 	t.Parallel()
 	const budget, page = 100, 30
@@ -103,7 +103,7 @@ func TestBudgetOfAKey(t *testing.T) {
 		a.header.Get("X-Credits-Next-At") != "" {
 		t.Errorf("%d %s %v", a.status, a.text, a.header)
 	}
-	// As at the ceiling: before what is wrong with the request, and for nothing too.
+	// As at the ceiling: before other errors of the request, and also for free operations.
 	for path, body := range map[string]string{
 		"/data/accounts/search": `{"limit":"x"}`, "/data/accounts/facets": `{}`, "/workspace/views/upsert": `{}`,
 	} {
@@ -120,7 +120,7 @@ func TestBudgetOfAKey(t *testing.T) {
 	if elsewhere.into(t, nil, nil); elsewhere.header.Get("X-Key-Credits-Remaining") != "97" {
 		t.Errorf("%v", elsewhere.header)
 	}
-	// It sees why.
+	// It sees the reason.
 	var usage struct {
 		ByKey map[string]int64 `json:"by_key"`
 	}
@@ -137,7 +137,7 @@ func TestBudgetOfAKey(t *testing.T) {
 	})
 }
 
-// A key with a rate is refused beyond it on every throttled route, and no other key is.
+// A key with a rate is refused beyond it on every throttled route, and other keys are not.
 func TestRateOfAKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,7 +10,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// keyPolicyRoutes are never throttled, as those of the keys.
+// keyPolicyRoutes are never throttled, like the routes of keys.
 func (s *Server) keyPolicyRoutes() []endpoint.Route {
 	data := schema.Named("ApiKeyPolicyData", schema.Object(schema.Required("policy", keyPolicySchema)))
 	return []endpoint.Route{
@@ -49,7 +49,7 @@ var keyPolicySchema = schema.Named("ApiKeyPolicy", schema.Object(
 	schema.Required("updated_by", schema.Nullable(schema.UUID()).Described("Null: nobody, or a user who was deleted.")),
 ))
 
-// keyPolicy is a policy as keyPolicySchema has it.
+// keyPolicy is a policy in the form of keyPolicySchema.
 type keyPolicy struct {
 	Scopes           *[]workspace.Scope `json:"scopes"`
 	MaxDays          *int               `json:"max_days"`
@@ -100,7 +100,7 @@ func (s *Server) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Re
 	return endpoint.FreeReply(keyPolicyOf(p)), err
 }
 
-// outsidePolicy lists what a key that has not ended breaks.
+// outsidePolicy lists what active keys violate.
 func outsidePolicy(p people.KeyPolicy, k workspace.Key, now time.Time) []string {
 	if state := stateOfKey(k, now); state == keyExpired || state == keyRevoked {
 		return []string{}

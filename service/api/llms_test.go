@@ -13,7 +13,7 @@ import (
 	"atlas/service/endpoint"
 )
 
-// The index for language models leads to pages that are there.
+// The links of the index for language models work.
 func TestIndexForModels(t *testing.T) {
 	t.Parallel()
 	for _, agents := range []*api.MCP{nil, {}} {

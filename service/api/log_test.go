@@ -52,8 +52,8 @@ func (l *logged) take(t *testing.T) (lines []map[string]any) {
 	return lines
 }
 
-// Each line of a request says from where it came and who sent it; signing in and out have
-// lines of their own.
+// Each line of a request has its origin and sender; signing in and out have lines of their
+// own.
 func TestLinesSayWhoAndFromWhere(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -126,7 +126,7 @@ func TestLinesSayWhoAndFromWhere(t *testing.T) {
 	}
 }
 
-// The requests of an agent's tools come from where the agent is.
+// The requests of an agent's tools have the agent's address.
 func TestLinesOfTools(t *testing.T) {
 	t.Parallel()
 	log := &logged{}

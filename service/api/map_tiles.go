@@ -10,17 +10,17 @@ import (
 	"atlas/service/endpoint"
 )
 
-// Where the map of the Explorer finds its tiles. No key is asked for: browsers fetch tiles
-// from a worker, and the archive is as public as the maps it is made of.
+// Addresses of the tiles for the Explorer's map. They need no key: browsers fetch tiles from
+// a worker, and the archive is as public as its source maps.
 const (
 	tilesPath   = "/map/tiles.json"
 	archivePath = "/map/archive.pmtiles"
 )
 
-// tileToken is what of an archive one token of ClassTiles pays for, in bytes.
+// tileToken is how many bytes of an archive one token of ClassTiles pays for.
 const tileToken = 65_536
 
-// mapTiles says where the tiles are. Without any, URL is absent.
+// mapTiles says where the tiles are. URL is absent if there are none.
 type mapTiles struct {
 	// URL is the address of a tile with {z}, {x} and {y}, or the path of an archive.
 	URL         string `json:"url,omitempty"`
@@ -35,7 +35,7 @@ func (s *Server) tileRows() (rows []endpoint.Stranger) {
 	if archive != nil {
 		at.URL, at.Archive = archivePath, true
 	}
-	text, _ := json.Marshal(at) // texts and a boolean
+	text, _ := json.Marshal(at) // strings and a boolean
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(rows, endpoint.Stranger{
 			Method: method, Path: tilesPath, Operation: "get_map", Class: endpoint.ClassDocuments, Handle: func(ctx *gin.Context) {
@@ -54,7 +54,7 @@ func (s *Server) tileRows() (rows []endpoint.Stranger) {
 	return rows
 }
 
-// tileTokens is what a request costs by the length of its range.
+// tileTokens is the cost of a request by the length of its range.
 func tileTokens(archive *tiles.Archive, r *http.Request) int {
 	return 1 + int(archive.Length(r)/tileToken)
 }

@@ -69,7 +69,7 @@ func TestMapTiles(t *testing.T) {
 	}
 }
 
-// A range counts by its length: who takes long ones is refused sooner, and nobody else is.
+// A range counts by its length: a client of long ones is refused sooner, and others are not.
 func TestRangesCountByLength(t *testing.T) {
 	t.Parallel()
 	s := withArchive(t)
@@ -86,7 +86,7 @@ func TestRangesCountByLength(t *testing.T) {
 		if took := time.Since(begun); took > 0 {
 			t.Errorf("the burst took %s", took)
 		}
-		// What is left is for short ranges. The next long one waits for its tokens.
+		// The rest suffices for short ranges. The next long one waits for its tokens.
 		if w := rangeOf(t, h, "203.0.113.1", "0-999999"); w.Code != http.StatusPartialContent || time.Since(begun) == 0 {
 			t.Errorf("%d after %s", w.Code, time.Since(begun))
 		}

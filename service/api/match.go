@@ -112,8 +112,8 @@ func matchSchema(d catalog.Dataset) *schema.Schema {
 // matchNumbers are the metadata of matches.
 type matchNumbers struct {
 	endpoint.CreditsOnly
-	// Remaining is how many inputs have no result, because the records before have as many
-	// bytes as the answer may have.
+	// Remaining is the number of inputs without a result, because the answer reached its maximum
+	// size.
 	Remaining int `json:"remaining,omitzero"`
 }
 
@@ -179,7 +179,7 @@ func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, 
 	})
 }
 
-// keptMatches are the results of a call without the records, and the ids of those.
+// keptMatches are the stored results of a call: without the records, with their ids.
 type keptMatches struct {
 	results []renderedMatch
 	ids     []uuid.UUID
@@ -199,8 +199,8 @@ func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error 
 	return nil
 }
 
-// matchAgain returns the results that are kept with the records as they are now, without
-// those that are gone; of records that have become longer as many as r.MaxBytes allows.
+// matchAgain returns the stored results with the records as they are now, without deleted
+// ones. If records have grown it returns as many as r.MaxBytes allows.
 func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.KeptPage) ([]renderedMatch, error) {
 	var results []renderedMatch
 	if err := json.Unmarshal(kept.Metadata, &results); err != nil {

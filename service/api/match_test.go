@@ -98,7 +98,7 @@ func TestMatch(t *testing.T) {
 			t.Errorf("%s: %v, charged %s, want %s", c.inputs, metadata, a.header.Get("X-Credits-Charged"), charged)
 		}
 	}
-	// Selected fields, and what confidence means for what is returned.
+	// Selected fields, and the effect of confidence on the results.
 	var got matchAnswer
 	w.call(t, key, "POST", "/data/accounts/match", `{"inputs":[{"ref":"1","name":"Trico Home"}],"fields":["city"],"min_confidence":0,"candidates":5}`).
 		into(t, &got, nil)
@@ -122,7 +122,7 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-// Misses draw on the bucket of the caller, more than it has; matches do not.
+// Misses take tokens of the caller, even more than it has; matches do not.
 func TestMisses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -151,8 +151,8 @@ func TestMisses(t *testing.T) {
 	}
 }
 
-// Lists have strange rows. None is a 5xx, each has its result in its place, nothing below
-// the confidence or of another domain is returned, and each record returned costs a credit.
+// Strange rows: none is a 5xx, each has its result in its place, nothing below the confidence
+// or of another domain is returned, and each returned record costs a credit.
 func TestMatchStrangeInputs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -234,7 +234,7 @@ func TestMatchStrangeInputs(t *testing.T) {
 		t.Errorf("%d results, %d records", len(got.Results), records)
 	}
 	charged(a, records)
-	// Whatever confidence is asked for: nothing below it, nothing of another domain.
+	// For any confidence: no result below it, or of another domain.
 	for _, least := range []float64{0, 0.3, 0.8, 0.95, 1} {
 		got, a := ask(
 			200,

@@ -18,8 +18,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// A page ends before the record with which it would have more bytes than max_bytes, with
-// one at least, and costs what it has. The walk over such pages has each record once.
+// A page ends before the record that would exceed max_bytes, with at least one record, and
+// costs its records. The walk over such pages has each record once.
 func TestMaxBytes(t *testing.T) {
 	t.Parallel()
 	const n, most = 12, 1000
@@ -145,8 +145,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// A repetition has no more bytes than the first answer may have had, also if its records have
-// become longer since. What does not fit is named, and costs nothing.
+// A replay is no longer than the first answer could be, also if its records have grown since.
+// Records that do not fit are listed, and cost nothing.
 func TestMaxBytesOfRepetitions(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)

@@ -17,8 +17,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// What another workspace has is not there, nor tools that the scopes do not permit.
-// Record text cannot forge the marks around it.
+// Objects of another workspace and tools without permission do not exist for a caller. Record
+// text cannot forge the marks around it.
 func TestAgentsAreKeptApart(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -89,7 +89,7 @@ func TestAgentsAreKeptApart(t *testing.T) {
 	}
 }
 
-// Mistakes are told so that an agent can correct them.
+// Errors explain to an agent how to correct them.
 func TestAgentsMistakes(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -165,7 +165,7 @@ func TestAgentsMistakes(t *testing.T) {
 	if a.used(t) != 0 {
 		t.Errorf("mistakes cost %d", a.used(t))
 	}
-	me.ok("search_records", `{"dataset":"projects","limit":null,"fields":null,"query":null}`) // as models that fill in everything do
+	me.ok("search_records", `{"dataset":"projects","limit":null,"fields":null,"query":null}`) // as models send that fill in everything
 	me.ok("manage_view", `{"action":"list","view_id":null,"name":null,"revision":null,"definition":null}`)
 	me.refused("search_records", `{"dataset":"projects","max_credits":null}`, "max_credits", "leave it out")
 	me.refused("search_records", `{"dataset":"projects","filters":{"stage":null}}`, "leave it out")
@@ -199,8 +199,8 @@ func (a *agents) post(t *testing.T, token, params, body string, header http.Head
 	return res, err
 }
 
-// Arguments whose meaning is certain are taken in other forms too, as models send them, and
-// mean the same; what is not certain is refused.
+// Arguments whose meaning is certain are also accepted in other forms, as models send them,
+// with the same meaning; others are refused.
 func TestAgentsArgumentsAreMeant(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -303,7 +303,7 @@ func TestAgentsArgumentsAreMeant(t *testing.T) {
 	}
 }
 
-// Who may not call is answered as HTTP has it, before a message is read.
+// An unauthorized client is refused with an HTTP status, before a message is read.
 func TestAgentsAtTheDoor(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)

@@ -40,7 +40,7 @@ func accountItems(n int) string {
 	return string(b)
 }
 
-// Every tool answers what its schema says, with the same in its text block.
+// Every result matches its schema, and its text block has the same data.
 func TestAgentsTools(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -229,8 +229,7 @@ func TestAgentsTools(t *testing.T) {
 }
 
 // Before a call costs more than max_credits or writes more than ten records, the user is
-// asked, whichever server answers. Nothing is charged or written before they agree, nor if
-// they do not.
+// asked, whichever server answers. Without their consent nothing is charged or written.
 func TestAgentsAsk(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -266,7 +265,7 @@ func TestAgentsAsk(t *testing.T) {
 	if len(asked) != 2 || a.used(t) != 25 {
 		t.Errorf("asked %q, %d credits used", asked, a.used(t))
 	}
-	// Not asked: what is permitted, and what costs less than it could.
+	// Not asked for permitted calls, and for those that cost less than they could.
 	asked = nil
 	me.ok("search_records", `{"dataset":"accounts","limit":25,"max_credits":25}`)
 	me.ok("search_records", `{"dataset":"accounts","limit":25,"filters":{"city":{"value":"elsewhere"}}}`)
@@ -276,7 +275,7 @@ func TestAgentsAsk(t *testing.T) {
 		t.Errorf("asked %q, %d credits used", asked, a.used(t))
 	}
 	me.ok("get_records", `{"dataset":"accounts","ids":`+accountIDs(11)+`}`)
-	// Prices would tell whether an address exists.
+	// Prices would reveal whether an address exists.
 	me.ok("search_records", `{"dataset":"contacts","limit":25,"filters":{"email":{"value":"p1@example.com"}}}`)
 	me.ok(
 		"match_records",
@@ -286,8 +285,8 @@ func TestAgentsAsk(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 
-	// A client that cannot ask is told how to go on. The confirmation is good for the
-	// same call of the same caller alone.
+	// For a client that cannot ask, the result says how to continue. The confirmation is valid
+	// only for the same call of the same caller.
 	plain := a.agent(t, a.key, nil)
 	confirm := func(text string) string {
 		m := regexp.MustCompile(`"confirm": ("[^"]+")`).FindStringSubmatch(text)

@@ -18,7 +18,7 @@ import (
 	"atlas/service/mcp"
 )
 
-// A call that is sent again with its Idempotency-Key is done, and charged, once.
+// A repeated call with its Idempotency-Key is done, and charged, once.
 func TestAgentsRepeatCalls(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -52,7 +52,7 @@ func TestAgentsRepeatCalls(t *testing.T) {
 			t.Errorf("%s again, for %d credits: %s", c.tool, a.used(t)-used, text)
 		}
 	}
-	// A client that cannot send a header with each message has the key in _meta.
+	// A client that cannot send a header with each message sends the key in _meta.
 	noted := func(key string) string {
 		t.Helper()
 		res, err := a.post(
@@ -89,7 +89,7 @@ func TestAgentsRepeatCalls(t *testing.T) {
 	}
 }
 
-// waiting searches until the caller gives up, or until it is told not to.
+// waiting searches until the caller gives up, or until it is released.
 type waiting struct {
 	api.Searcher
 	searches       atomic.Bool
@@ -106,7 +106,7 @@ func (w *waiting) Search(ctx context.Context, q query.Query) (query.Page, error)
 	return w.Searcher.Search(ctx, q)
 }
 
-// A call whose client gives up is stopped, and costs nothing: what calls again pays once.
+// A call whose client gives up is stopped, and costs nothing: a repetition is charged once.
 func TestAgentsGiveUp(t *testing.T) {
 	t.Parallel()
 	hold := &waiting{began: make(chan struct{}), stopped: make(chan struct{})}
@@ -132,7 +132,7 @@ func TestAgentsGiveUp(t *testing.T) {
 	<-hold.stopped
 	hold.searches.Store(true)
 	me.ok("search_records", string(arguments))
-	for deadline := time.Now().Add(time.Minute); a.used(t) != 3; { // what was reserved is released
+	for deadline := time.Now().Add(time.Minute); a.used(t) != 3; { // the reservation is released
 		if time.Now().After(deadline) {
 			t.Fatalf("%d credits are used", a.used(t))
 		}
@@ -144,8 +144,8 @@ type roundTrip func(r *http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// The bridge of `atlas mcp` has the same tools, and passes questions on, also to clients
-// that speak an older version of the protocol.
+// The bridge of `atlas mcp` has the same tools, and forwards questions, also to clients with
+// an older version of the protocol.
 func TestAgentsBridge(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
@@ -189,13 +189,13 @@ func TestAgentsBridge(t *testing.T) {
 		t.Error(err)
 	}
 	connect(nil).refused("search_records", `{"dataset":"accounts","limit":25}`, "ask the user")
-	// An answer that was lost is asked for again, and not paid again.
+	// A lost answer is requested again, and not charged again.
 	lost.Store(true)
 	before := a.used(t)
 	if r := me.ok("search_records", `{"dataset":"accounts","limit":5}`); r.Metadata.Credits != 0 || lost.Load() || a.used(t) != before+5 {
 		t.Errorf("%d credits: %s", a.used(t)-before, r.text)
 	}
-	// What the service refuses ends one call, not the session.
+	// A refusal of the service ends one call, not the session.
 	long := fmt.Sprintf(`{"dataset":"accounts","query":%q}`, strings.Repeat("x", 1<<20))
 	if _, err := me.CallTool(t.Context(), &sdk.CallToolParams{Name: "search_records", Arguments: json.RawMessage(long)}); err == nil ||
 		!strings.Contains(err.Error(), "payload_too_large") {

@@ -97,8 +97,8 @@ type deleted struct {
 	Deleted bool `json:"deleted"`
 }
 
-// deletedSchema is the answer of a deletion that is also true if there was nothing
-// to delete.
+// deletedSchema is the answer to a deletion, which also succeeds if there was nothing to
+// delete.
 var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Only(true))))
 
 func (s *Server) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {

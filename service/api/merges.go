@@ -10,14 +10,14 @@ import (
 	"atlas/service/endpoint"
 )
 
-// Merges says what records became that are gone. *postgres.Store implements it.
+// Merges says which records were merged into others. *postgres.Store implements it.
 type Merges interface {
-	// MergedInto returns what those of the records became that became others. A record
-	// that is there may be among them.
+	// MergedInto returns the records that the given ones were merged into, by id. Records that
+	// still exist are ignored.
 	MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 }
 
-// withMerges adds what records became to the errors of results whose record is not found.
+// withMerges adds the target of a merge to errors about records that are not found.
 func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []endpoint.BatchResult) error {
 	var ids []uuid.UUID
 	var places []int

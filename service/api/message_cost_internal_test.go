@@ -30,8 +30,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// workOf is the time of the processor that f takes in its own goroutine, whatever else the
-// machine does: the least of three, or the first that is at most enough.
+// workOf is the CPU time of f in its own goroutine, independent of other load: the minimum of
+// three, or the first that is at most enough.
 func workOf(enough time.Duration, f func()) (least time.Duration) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -60,7 +60,7 @@ func workOf(enough time.Duration, f func()) (least time.Duration) {
 const (
 	// mostWork is that of a request without a body.
 	mostWork = 5 * time.Millisecond
-	// workPerByte is what reading and refusing a byte of a body or query string may cost more.
+	// workPerByte is the additional limit for each byte of a refused body or query string.
 	workPerByte = 400 * time.Nanosecond
 )
 
@@ -80,7 +80,7 @@ func asks(method, path, params, body string, header ...string) *http.Request {
 	return r
 }
 
-// costs sends a request as often as workOf does, and reports what is over the budget.
+// costs measures a request with workOf, and reports when it is over the budget.
 func costs(
 	t *testing.T, h http.Handler, name string, method, path, params, body string, header ...string,
 ) (took time.Duration, status int) {
@@ -100,9 +100,8 @@ func costs(
 	return took, status
 }
 
-// open is the API up to its backends. As a stranger one gets documents; anybody is let in by
-// its gate, and a request that is right panics at the first backend, but for searches, which
-// find nothing.
+// open is the API without backends. Strangers get documents; its gate admits everybody, and a
+// valid request panics at the first backend, except searches, which find nothing.
 func open() http.Handler {
 	s := &Server{
 		Core: endpoint.Core{
@@ -158,8 +157,7 @@ func (noPages) Serve(http.ResponseWriter, *http.Request) bool { return false }
 
 const someID = "0197a1b2-0000-7000-8000-000000000009"
 
-// hostilePaths are paths that cost the most where a path is compared with many, taken apart
-// again and again, or kept in pieces.
+// hostilePaths are the most expensive paths for comparing, parsing or storing.
 func hostilePaths() map[string]string {
 	all := map[string]string{"*": "*", "": "", "/": "/", "no slash": "data/projects/search"}
 	for name, part := range map[string]string{
@@ -180,8 +178,7 @@ func hostilePaths() map[string]string {
 	return all
 }
 
-// No address costs a stranger less than the server: every method and path is answered within
-// a budget of work, and none with an error of the server.
+// Every method and path is answered within a budget of work, and none with a server error.
 func TestNoAddressCostsMuch(t *testing.T) {
 	h := open()
 	h.ServeHTTP(httptest.NewRecorder(), asks(http.MethodGet, endpoint.DocsPath, "", "")) // makes the pages
@@ -199,7 +196,7 @@ func TestNoAddressCostsMuch(t *testing.T) {
 	}
 }
 
-// repeated is a text of about a size, of what each makes, between others.
+// repeated is a text of about a size, of the texts that each makes, between others.
 func repeated(size int, before, between, after string, each func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(before)
@@ -278,8 +275,8 @@ func TestNoRefusalCostsMuch(t *testing.T) {
 	}
 }
 
-// FuzzCostOfAnswers: no request costs more than its length allows: what is said of unknown
-// addresses, of parameters and of bodies, and the hints of dry runs.
+// FuzzCostOfAnswers: no request costs more than its length allows: messages about unknown
+// addresses, parameters and bodies, and the hints of dry runs.
 func FuzzCostOfAnswers(f *testing.F) {
 	text, err := os.ReadFile("testdata/mistakes.yaml")
 	if err != nil {

@@ -26,10 +26,11 @@ type mistake struct {
 	Before               string
 }
 
-// maxMessage bounds what an error says, in characters: one sentence.
+// maxMessage is the maximum length of an error message, in characters: one sentence.
 const maxMessage = 700
 
-// TestMistakes makes each mistake of the table. The message must say what a good one says.
+// TestMistakes makes each mistake of the table. The message must have what the table
+// requires.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/mistakes.yaml")

@@ -64,9 +64,9 @@ func omitted(document, schema map[string]any) []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(optional)), func(name string) bool { return !optional[name] || nullable[name] })
 }
 
-// Generated clients send null for what nobody has set. Each member that may be left out may
-// be null, in the body of each route and in the items of batches; where that would be
-// dangerous the error says to leave it out.
+// Generated clients send null for unset members. Each optional member may be null, in the
+// body of each route and in the items of batches; where that would be dangerous the error
+// says to leave it out.
 func TestNullIsAbsent(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)

@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// What changes something is done once, and answered again without secrets.
+// A change is made once, and replayed without secrets.
 func TestRepetitionsOfChanges(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -84,7 +84,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 		t.Fatal("no secrets of API keys to look for")
 	}
 
-	// Nothing that is kept has a secret.
+	// Stored answers have no secret.
 	var link struct {
 		AcceptURL string `json:"accept_url"`
 	}
@@ -109,7 +109,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	t.Logf("%d answers of %d bytes", rows, bytes)
 }
 
-// A repetition of an upsert shows the row as it is now, and none that is gone.
+// The replay of an upsert shows the row as it is now, and no deleted one.
 func TestRepetitionsOfUpserts(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -139,7 +139,7 @@ func TestRepetitionsOfUpserts(t *testing.T) {
 	}
 }
 
-// Of 50 equal creations at once, one creates; others of the workspace have their own keys.
+// Of 50 equal concurrent creations, one creates; others of the workspace have their own keys.
 func TestEqualCreationsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -185,7 +185,7 @@ func TestEqualCreationsAtOnce(t *testing.T) {
 	}
 }
 
-// What was done is told even if the ceiling is used up since.
+// A completed change is replayed even if the ceiling has been used up since.
 func TestRepetitionsOfChangesBeyondTheCeiling(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1)
@@ -199,7 +199,7 @@ func TestRepetitionsOfChangesBeyondTheCeiling(t *testing.T) {
 	}
 }
 
-// Of equal batches at once each item is done once, and whoever is answered has all of it.
+// Of equal concurrent batches each item is done once, and every answer is complete.
 func TestEqualBatchesAtOnce(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -216,7 +216,7 @@ func TestEqualBatchesAtOnce(t *testing.T) {
 			for {
 				a := w.keyed(t, key, "k", "POST", "/workspace/views/upsert/batch", body)
 				if a.code() == "idempotency_in_progress" {
-					continue // repeat it, sooner than it says
+					continue // repeat it, sooner than Retry-After
 				}
 				if a.status != http.StatusOK || !strings.Contains(a.text, `"succeeded":20`) {
 					t.Errorf("%d %s", a.status, a.text)

@@ -21,7 +21,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// What a provider that is hostile, or not set up rightly, says of people lets nobody in.
+// What a hostile or misconfigured provider says about people admits nobody.
 func TestOwnProviderIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -81,7 +81,7 @@ func TestOwnProviderIsRefused(t *testing.T) {
 		"another key":                      func(p *provider) { p.sign = theirs.signed },
 		"the user asked is another person": func(p *provider) { p.apart = true; p.profile = jwt.MapClaims{"sub": "olga"} },
 	} {
-		// First the owner is bound, in a sign-in that is as it should be.
+		// First the owner is bound, in a correct sign-in.
 		w.hers.set(func(p *provider) { p.profile, p.sign, p.apart = good, p.signed, false })
 		if a := w.visitor(t).enter(w.in, w.hers); a.User.ID != w.owner.ID {
 			t.Fatalf("%+v", a.User)
@@ -91,7 +91,7 @@ func TestOwnProviderIsRefused(t *testing.T) {
 		to := v.finishOwn(w.in, w.hers.approve(t, v.beginOwn(w.in)))
 		want := "refused"
 		if name == "two addresses" {
-			want = "away" // what it answers of the user cannot be read
+			want = "away" // its userinfo answer cannot be read
 		}
 		if to != "/x#sign-in-failed="+want || v.cookies()["__Host-atlas"] != "" {
 			t.Errorf("%s: %s, cookies %v", name, to, v.cookies())
@@ -116,14 +116,14 @@ func TestOwnProviderIsRefused(t *testing.T) {
 			t.Errorf("%s in another workspace: %d", sub, status)
 		}
 	}
-	// Microsoft's provider says it otherwise.
+	// Microsoft's provider has another claim for it.
 	w.hers.set(func(p *provider) {
 		p.profile = jwt.MapClaims{"sub": "entra", "email": "entra@firm.example", "xms_edov": true}
 	})
 	w.visitor(t).enter(w.in, w.hers)
 }
 
-// An answer of one provider finishes no sign-in at another.
+// An answer of one provider completes no sign-in at another.
 func TestOwnProvidersAreNotMixedUp(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -180,7 +180,7 @@ func TestOwnProvidersAreNotMixedUp(t *testing.T) {
 	}
 }
 
-// discovery is a provider that answers as a test says.
+// discovery is a provider that answers as a test specifies.
 func discovery(t *testing.T, answer func(w http.ResponseWriter, r *http.Request, self string)) *httptest.Server {
 	t.Helper()
 	var s *httptest.Server
@@ -189,7 +189,7 @@ func discovery(t *testing.T, answer func(w http.ResponseWriter, r *http.Request,
 	return s
 }
 
-// Endless, slow and misleading answers end a sign-in soon, and reach nothing within.
+// Endless, slow and misleading answers end a sign-in soon, and reach nothing internal.
 func TestOwnProviderMisbehaves(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -256,7 +256,7 @@ func TestOwnProviderMisbehaves(t *testing.T) {
 		t.Errorf("reached within: %v; %d bytes were taken", reached.Load(), sent.Load())
 	}
 
-	// Calls of the token and of the keys are bound by the same.
+	// Calls for the token and for the keys have the same limits.
 	huge := new(big.Int).Lsh(big.NewInt(1), 20_000)
 	for name, keys := range map[string]map[string]any{
 		"a weak key": weakKey(t),

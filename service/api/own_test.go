@@ -35,7 +35,8 @@ func (v *visitor) send(method, path, body string) (int, string) {
 	return res.StatusCode, text.String()
 }
 
-// From an address to a session that acts in one workspace, which can then be required.
+// From an address to a session that acts in one workspace, which can then require the
+// provider.
 func TestOwnProvider(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -50,7 +51,7 @@ func TestOwnProvider(t *testing.T) {
 	p := w.provide(t, w.in, w.owner, w.hers.URL)
 	v := w.visitor(t)
 
-	// The page finds the provider by the domain, and tells nothing of addresses.
+	// The page finds the provider by the domain, and reveals no addresses.
 	for email, found := range map[string]bool{
 		"olga@firm.example": true, "nobody@FIRM.example": true, "olga@firm.example.evil.example": false, "olga@sub.firm.example": false,
 		"firm.example": false, "x": false,
@@ -80,7 +81,7 @@ func TestOwnProvider(t *testing.T) {
 		t.Errorf("an invitation: %d %s", status, text)
 	}
 
-	// Only in a session of it the provider can be required.
+	// The provider can be required only in a session of it.
 	require := `{"issuer":"` + w.hers.URL + `","client_id":"` + clientID + `","required":true}`
 	other := w.visitor(t)
 	w.provider.set(func(p *provider) {
@@ -114,7 +115,7 @@ func TestOwnProvider(t *testing.T) {
 	if status, text := v.status(w.in); status != 200 {
 		t.Errorf("the session of the provider: %d %s", status, text)
 	}
-	// Neither another client nor the loss of the own domain locks the last one out.
+	// Neither another client nor the loss of their own domain locks out the last person.
 	if status, text := v.send("POST", at, strings.Replace(require, clientID, "another", 1)); status != 400 {
 		t.Errorf("another client: %d %s", status, text)
 	}
@@ -122,7 +123,7 @@ func TestOwnProvider(t *testing.T) {
 		t.Errorf("the own domain: %d %s", status, text)
 	}
 
-	// Nor does a secret, scope or claim by which nobody signed in yet.
+	// Nor does a secret, scope or claim by which nobody has signed in yet.
 	for _, change := range []string{`"client_secret":"wrong"`, `"scopes":["openid"]`, `"role_claim":"none","roles":{"x":"owner"}`} {
 		if status, text := v.send("POST", at, strings.Replace(require, "}", ","+change+"}", 1)); status != 403 {
 			t.Errorf("%s while required: %d %s", change, status, text)
@@ -145,7 +146,7 @@ func TestOwnProvider(t *testing.T) {
 		t.Errorf("required anew: %d %s", status, text)
 	}
 
-	// The operator opens the door while the provider is down.
+	// The operator lifts the requirement while the provider is down.
 	_, err = w.system.SetRequired(t.Context(), w.in, false, w.now())
 	fatal(t, err)
 	other.within("after the operator opened", w.in, 200)
@@ -169,7 +170,7 @@ func (w *ownWorld) invite(t *testing.T, in workspace.ID, email string) (people.C
 	return made, token
 }
 
-// Who may change the settings: owners the provider, admins the domains, and no key.
+// Permissions for the settings: owners the provider, admins the domains, and no key.
 func TestWhoSetsIdentity(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -219,8 +220,8 @@ func TestWhoSetsIdentity(t *testing.T) {
 	}
 }
 
-// Sessions of a provider end within 5 s with the membership, the domain, the provider, and when
-// an admin ends them; others of the person end in the workspace only then.
+// Sessions of a provider end within 5 s with the membership, the domain, the provider, and
+// when an admin ends them; other sessions of the person then end only in the workspace.
 func TestOwnSessionsEnd(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -275,7 +276,7 @@ func TestOwnSessionsEnd(t *testing.T) {
 	stays.within("the provider is gone", w.in, 401)
 }
 
-// A session lasts as long as its provider says, and its roles are renewed.
+// A session has the lifetime that its provider sets, and its roles are renewed.
 func TestOwnSessionLength(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -314,7 +315,7 @@ func TestOwnSessionLength(t *testing.T) {
 	}
 }
 
-// Roles stay, and with them API keys, where the provider does not say them.
+// Roles stay, and with them API keys, if the provider does not send them.
 func TestRolesThatAreNotSaid(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)
@@ -326,7 +327,7 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 	good := func(p *provider) {
 		p.profile = jwt.MapClaims{"sub": "mia", "email": "mia@firm.example", "email_verified": true, "groups": []string{"leads"}}
 		p.refresh, p.silent, p.mute = "a refresh token", "", 0
-		p.sign = func(c jwt.MapClaims) string { // the clock is moved on
+		p.sign = func(c jwt.MapClaims) string { // the clock is moved forward
 			c["exp"] = time.Now().Add(24 * time.Hour).Unix()
 			return p.signed(c)
 		}
@@ -379,7 +380,7 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 			}
 		})
 	}
-	// Who is no member gets what those without a value get.
+	// A person who is not a member gets the default role.
 	w.hers.set(good)
 	w.hers.set(func(p *provider) {
 		p.profile = jwt.MapClaims{"sub": "new", "email": "new@firm.example", "email_verified": true}
@@ -389,8 +390,8 @@ func TestRolesThatAreNotSaid(t *testing.T) {
 	}
 }
 
-// Another site signs nobody in to a workspace of its choice: they are asked, and what they are
-// signed in to stays meanwhile.
+// Another site cannot sign anybody in to a workspace of its choice: they are asked, and their
+// current session stays meanwhile.
 func TestOtherSitesAskFirst(t *testing.T) {
 	t.Parallel()
 	w := newOwnWorld(t)

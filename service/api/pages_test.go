@@ -43,8 +43,8 @@ func TestPagesBesideTheAPI(t *testing.T) {
 	}
 }
 
-// Who opens an address that is not there in a browser is shown a page; programs, and who
-// opens one of the API, get the API's answer.
+// A browser gets a page for an address that does not exist; programs, and browsers at
+// addresses of the API, get the API's answer.
 func TestAddressesOfNoPage(t *testing.T) {
 	t.Parallel()
 	h := (&api.Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}).Handler()

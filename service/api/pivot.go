@@ -143,7 +143,7 @@ var pivotSchema = func() *schema.Schema {
 	))
 }()
 
-// pivotReply draws the tokens of further cells, which are known only now.
+// pivotReply draws the tokens for the other cells, whose number is known only now.
 func pivotReply(c *endpoint.Call, r query.PivotRequest, p query.Pivot, err error) (endpoint.Reply, error) {
 	if err == nil && !r.DryRun {
 		c.OweTokens(p.Tokens - 1)

@@ -77,7 +77,7 @@ func TestPivotsOverHTTP(t *testing.T) {
 	}
 }
 
-// TestPivotsDrawTokens: each 100 cells draw a token, of a dry run one.
+// TestPivotsDrawTokens: each 100 cells cost a token, a dry run one.
 func TestPivotsDrawTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -24,7 +24,7 @@ const (
 )
 
 // provider is an OpenID provider that can be made to answer wrongly, which a certified one
-// cannot; explorer/e2e/signin.test.ts signs in with such a one.
+// cannot; explorer/e2e/signin.test.ts signs in with a certified one.
 type provider struct {
 	*httptest.Server
 	key *ecdsa.PrivateKey
@@ -36,7 +36,7 @@ type provider struct {
 	profile jwt.MapClaims
 	// sign signs the ID token, claims of which may be changed.
 	sign func(claims jwt.MapClaims) string
-	// refresh is the refresh token that is taken next, "" for none.
+	// refresh is the refresh token that is accepted next, "" for none.
 	refresh string
 	renewed int
 	// fails is the status and error of the token endpoint, if set.
@@ -46,8 +46,8 @@ type provider struct {
 	hold func()
 	// apart leaves the profile out of ID tokens.
 	apart bool
-	// silent is the claim that ID tokens lack, and mute the status of what it answers of the user
-	// instead.
+	// silent is the claim that ID tokens lack, and mute the status of the userinfo answer in its
+	// place.
 	silent string
 	mute   int
 }
@@ -73,7 +73,7 @@ func newProvider(t *testing.T) *provider {
 		}
 		b64 := base64.RawURLEncoding.EncodeToString
 		reply(w, 200, map[string]any{"keys": []any{
-			// As some publish them: with a certificate that is none, beside what is no key.
+			// As some publish them: with an invalid certificate, and an entry that is not a key.
 			"key", map[string]any{"kty": "RSA", "kid": "k", "n": "!", "e": "AQAB"},
 			map[string]any{
 				"kty": "EC", "crv": "P-256", "kid": "k", "use": "sig", "alg": "ES256", "x": b64(raw[1:33]),

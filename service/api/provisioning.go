@@ -16,8 +16,8 @@ import (
 
 const tagProvisioning = "Provisioning"
 
-// provisioningRoutes are the settings of SCIM for owners and admins. They are never throttled:
-// who wants to end a stolen token finds the ceiling used up.
+// provisioningRoutes are the settings of SCIM for owners and admins. They are never
+// throttled: whoever must revoke a stolen token may find the ceiling used up.
 func (s *Server) provisioningRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	row := func(method, path, operation string, scope workspace.Scope, does endpoint.Endpoint, doc endpoint.Doc) endpoint.Route {
@@ -84,7 +84,7 @@ var scimTokenSchema = schema.Named("ScimToken", schema.Object(
 		Described("The text of the token. In the answer to its creation only, not in one to the repetition: make another token.")),
 ))
 
-// scimTokenAnswer is a token as scimTokenSchema has it.
+// scimTokenAnswer is a token in the form of scimTokenSchema.
 type scimTokenAnswer struct {
 	ID          scim.TokenID      `json:"id"`
 	Name        string            `json:"name"`
@@ -167,7 +167,7 @@ var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-// provisionedAnswer is a person as provisionedSchema has them.
+// provisionedAnswer is a person in the form of provisionedSchema.
 type provisionedAnswer struct {
 	ID         scim.UserID       `json:"id"`
 	UserName   string            `json:"user_name"`
@@ -205,7 +205,7 @@ var scimGroupSchema = schema.Named("ProvisionedGroup", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-// scimGroupAnswer is a group as scimGroupSchema has it.
+// scimGroupAnswer is a group in the form of scimGroupSchema.
 type scimGroupAnswer struct {
 	ID        scim.GroupID `json:"id"`
 	Name      string       `json:"name"`
@@ -233,7 +233,7 @@ func (s *Server) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]sc
 // groupRole is the body of set_group_role.
 type groupRole struct{ role people.Role }
 
-// noRole takes the role of a group back.
+// noRole removes the role of a group.
 const noRole people.Role = "none"
 
 var groupRoleRule = rule.Object(

@@ -59,7 +59,7 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 		}
 		return m
 	}
-	search(`{}`, 0) // nothing is subscribed
+	search(`{}`, 0) // without subscriptions
 	w.call(t, key, "POST", "/workspace/signal-subscriptions/upsert", `{"signal_type":"permit_filed"}`).into(t, nil, nil)
 	first := search(`{"limit":3}`, 4, 4, 3, 2)
 	if first.SearchAfter == nil || first.Total != 4 {
@@ -68,7 +68,7 @@ func TestSignalQueueOverHTTP(t *testing.T) {
 	search(fmt.Sprintf(`{"limit":3,"search_after":%q}`, *first.SearchAfter), 4, 1)
 	search(`{"fields":["id"],"filters":{"title":{"value":"Event 2"}}}`, 4, 2)
 
-	// What costs nothing.
+	// Free operations.
 	var count struct{ Count, Credits int }
 	var m meta
 	w.call(t, key, "POST", base+"search", `{"dry_run":true}`).into(t, &count, &m)

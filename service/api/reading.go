@@ -13,12 +13,13 @@ import (
 	"atlas/workspace"
 )
 
-// ValueReader reads the values that questions in words name. *search.Engine implements it.
+// ValueReader reads the values that a question in natural language names. *search.Engine
+// implements it.
 type ValueReader interface {
 	Values(ctx context.Context, workspace string, datasets ...catalog.Dataset) (reading.Lookup, error)
 }
 
-// readRoutes are the routes that turn a question in words into conditions.
+// readRoutes are the routes that convert a question in natural language into conditions.
 func (s *Server) readRoutes() []endpoint.Route {
 	var routes []endpoint.Route
 	add := func(path, operation string, d catalog.Dataset, base catalog.BaseKind, r endpoint.Route, doc endpoint.Doc) {
@@ -129,10 +130,10 @@ var readingSchema = func() *schema.Schema {
 	))
 }()
 
-// read answers how a text is read.
+// read answers with the interpretation of a text.
 func (s *Server) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (endpoint.Reply, error) {
 	named := []catalog.Dataset{d}
-	if d == catalog.Accounts || d == catalog.Contacts { // which have places of their projects, too
+	if d == catalog.Accounts || d == catalog.Contacts { // which also have the places of their projects
 		named = append(named, catalog.Projects)
 	}
 	values, err := s.Search.Values(c.Context(), c.Workspace().String(), named...)
@@ -151,7 +152,7 @@ func (s *Server) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, b
 	return endpoint.FreeReply(data), nil
 }
 
-// countRead counts the records that match, as facets do.
+// countRead counts the matching records, as facets do.
 func (s *Server) countRead(c *endpoint.Call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
 	body := map[string]any{"filters": data.Filters, "relations": data.Relations}
 	if data.Query != "" {

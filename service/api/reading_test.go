@@ -12,7 +12,7 @@ import (
 	"atlas/search/searchtest"
 )
 
-// readAnswer is what a test looks at of a reading.
+// readAnswer is the part of a reading that a test checks.
 type readAnswer struct {
 	Query      string          `json:"query"`
 	Filters    json.RawMessage `json:"filters"`
@@ -27,8 +27,8 @@ type readAnswer struct {
 	Count int `json:"count"`
 }
 
-// TestReadOverHTTP checks that a question becomes conditions that count what a search of
-// them finds, with cities as the data has them, and costs nothing; and what is refused.
+// TestReadOverHTTP checks that a question becomes conditions that count the same as a search
+// with them, with cities as the data has them, for free; and what is refused.
 func TestReadOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()

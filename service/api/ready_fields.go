@@ -13,26 +13,26 @@ import (
 	"atlas/service/endpoint"
 )
 
-// readyFields has the descriptors of fields as they are answered. They change only with the
-// most frequent values, once a minute, and there are half a megabyte of them.
+// readyFields caches the rendered descriptors of fields, half a megabyte. They change only
+// with the most frequent values, at most once a minute.
 type readyFields struct {
 	lock sync.Mutex
-	// closed are those without values of the dataset, open those with the values of
+	// closed are the descriptors without values of the dataset, open those with the values of
 	// vocabularies.
 	closed, open *fieldTexts
 	vocabularies []catalog.Vocabulary
 }
 
-// fieldTexts are all descriptors and the JSON of each.
+// fieldTexts are all descriptors with the JSON of each.
 type fieldTexts struct {
 	all   []catalog.Descriptor
 	texts []jsontext.Value
 	lock  sync.Mutex
-	// answers are those without keys and query: one for each dataset and kind.
+	// answers are the complete lists, one for each dataset and kind.
 	answers map[fieldsOf]asset.File
 }
 
-// fieldsOf are the fields of a dataset and of a kind, "" for all.
+// fieldsOf is a dataset and a kind of fields, "" for all.
 type fieldsOf struct {
 	dataset string
 	kind    catalog.Kind
@@ -50,7 +50,7 @@ func newFieldTexts(frequent catalog.FrequentValues) (*fieldTexts, error) {
 	return t, nil
 }
 
-// whole is the answer of a search for a dataset or a kind, or for everything, compressed.
+// whole returns the compressed list of a dataset, a kind, or everything.
 func (t *fieldTexts) whole(wanted query.FieldSearch, chosen []int, metadata fieldMetadata) (asset.File, error) {
 	key := fieldsOf{wanted.Dataset, wanted.Kind}
 	t.lock.Lock()
@@ -104,13 +104,13 @@ func (f *readyFields) openFields(frequent catalog.FrequentValues) (*fieldTexts, 
 	return made, err
 }
 
-// sameVocabulary reports whether two vocabularies are one and the same in memory. Nobody
-// changes one that was read.
+// sameVocabulary reports whether two vocabularies are identical in memory. They are immutable
+// once read.
 func sameVocabulary(a, b catalog.Vocabulary) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// selectFields asks Elasticsearch only if a selected descriptor lists values of the
+// selectFields queries Elasticsearch only if a selected descriptor lists values of the
 // dataset, so that an outage does not affect other descriptors.
 func (s *Server) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
 	if from, err = s.fields.closedFields(); err != nil {

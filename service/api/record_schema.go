@@ -11,8 +11,8 @@ import (
 // catalogOrder is the order of the datasets in the document.
 var catalogOrder = []catalog.Dataset{catalog.Accounts, catalog.Contacts, catalog.Projects, catalog.Signals}
 
-// fieldsOut are the members of a record in the order of its fields. `fields` of a
-// request selects members; only the id is always there.
+// fieldsOut are the members of a record in the order of its fields. `fields` of a request
+// selects members; the id is always present.
 func fieldsOut(fields []catalog.Field) []schema.Property {
 	members := make([]schema.Property, len(fields))
 	for i, f := range fields {
@@ -53,7 +53,7 @@ func bookRow(d catalog.Dataset) *schema.Schema {
 	)
 }
 
-// chosenText says which members of a row are there only when they are asked for.
+// chosenText says which members of a row are present only on request.
 func chosenText(d catalog.Dataset, row catalog.Rows) string {
 	var usual []string
 	for _, f := range catalog.RowFields(d, row) {
@@ -62,8 +62,8 @@ func chosenText(d catalog.Dataset, row catalog.Rows) string {
 	return "Without `fields` it has " + strings.Join(usual, ", ") + "."
 }
 
-// viewRow is a record of a View as searches show it. Outside the book all values of
-// the workspace are null.
+// viewRow is a record of a View in search results. For a record outside the book all values
+// of the workspace are null.
 func viewRow(d catalog.Dataset) *schema.Schema {
 	fields := catalog.RowChoice(d, catalog.ViewRow)
 	members := fieldsOut(fields)

@@ -56,7 +56,7 @@ func namesIn(text string) []string {
 func TestReferenceNamesEveryOperation(t *testing.T) {
 	t.Parallel()
 	named := namesIn(reference(t, "\n", "\n## Health"))
-	// The book's routes are there for accounts.
+	// The table has the book's routes for accounts.
 	ofAccounts := regexp.MustCompile(`_workspace_(contact|project)(s?)`)
 	var unthrottled []string
 	for _, r := range (&Server{}).Routes() {
@@ -73,9 +73,9 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 	}
 }
 
-// The table under "Records" and the sentence above it list what the catalog says.
-// TestReferenceSaysWhatDrawsTokens: what costs nothing by kind has a section, to which the
-// section of the limit has a link.
+// The table under "Records" and the sentence above it list the fields of the catalog.
+// TestReferenceSaysWhatDrawsTokens: each kind of free operation has a section, and the
+// section of the limit links to it.
 func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 	t.Parallel()
 	limit := reference(t, "## The limit for free operations", "\n## ")
@@ -160,8 +160,8 @@ func TestReferenceListsVocabularies(t *testing.T) {
 	}
 }
 
-// The section on the book says what becomes of each value that a workspace writes
-// and by which ones it searches.
+// The section on the book lists the effects of each value that a workspace writes, and the
+// searchable ones.
 func TestReferenceListsOverlayFields(t *testing.T) {
 	t.Parallel()
 	written, filters := namesIn(reference(t, "\nAn upsert names the record by", "\n")), namesIn(

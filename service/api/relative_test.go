@@ -11,8 +11,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// Relative dates find what the dates find that they are on the day of the request. The
-// answer says which; stored definitions refuse them.
+// Relative dates find the same as the absolute dates of that day. The answer has those;
+// stored definitions refuse relative ones.
 func TestRelativeDates(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()

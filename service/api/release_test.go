@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// A coverage lists what is asked for, costs nothing, and names each mistake of a
-// request.
+// A coverage lists what is requested, costs nothing, and names each mistake of a request.
 func TestCoverageRequests(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 10)

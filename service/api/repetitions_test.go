@@ -19,8 +19,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// metered has requests of each metered operation. What each finds at first is one record or
-// none; much more of it is there when they are repeated. A new metered route needs a row.
+// metered has requests of each metered operation. Each finds one record or none at first, and
+// many more when it is repeated. A new metered route needs a row.
 var metered = map[string][]asked{}
 
 func init() {
@@ -135,7 +135,7 @@ func recordsIn(v any) (n int) {
 	return n
 }
 
-// Whatever was loaded, written or told since: all answers with one key together show no
+// Whatever was loaded, written or published since: all answers with one key together show no
 // more records than they cost.
 func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	t.Parallel()
@@ -216,7 +216,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	}
 }
 
-// told tells that records were changed.
+// told publishes changes of records.
 func (w *world) told(t *testing.T, from, to int) {
 	t.Helper()
 	for _, d := range catalog.Datasets {

@@ -12,7 +12,7 @@ import (
 // Handler returns the whole API.
 func (s *Server) Handler() http.Handler { return s.Core.Handler(s.table()) }
 
-// table is what the server answers.
+// table is the table of everything that the server answers.
 func (s *Server) table() endpoint.Table {
 	s.Prepare()
 	s.scimPace = ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses)
@@ -59,7 +59,7 @@ func (s *Server) Routes() []endpoint.Route {
 	)
 }
 
-// strangerRows is the table of addresses that need no key. Whatever is in neither table is
+// strangerRows is the table of addresses that need no key. An address in neither table is
 // classUnknown.
 func (s *Server) strangerRows(document []byte) []endpoint.Stranger {
 	return slices.Concat(

@@ -6,7 +6,7 @@ import (
 	"atlas/search/query"
 )
 
-// Rows of a search with a page of one record.
+// Rows fetched by a search with a page of one record.
 const (
 	// rowsSearch: a page fetches one row more, to detect a next page. Past row 10,000 a
 	// separate search fetches the rows without a value.

@@ -21,7 +21,7 @@ import (
 	"atlas/workspace/scim"
 )
 
-// SCIM is what identity providers do in workspaces; the zero value has no such addresses.
+// SCIM serves identity providers; the zero value disables its addresses.
 type SCIM struct {
 	Provisioning *scim.Provisioning
 	Tokens       *scim.Tokens
@@ -30,21 +30,22 @@ type SCIM struct {
 // scimType is the type of bodies and answers.
 const scimType = "application/scim+json"
 
-// scimBody is how long a body may be on its way after its token was recognized.
+// scimBody is the time limit for receiving a body once its token is recognized.
 const scimBody = 15 * time.Second
 
-// paceOfSCIM is what one token gets: a provider that synchronizes sends a few a second.
+// paceOfSCIM is the rate of one token: a synchronizing provider sends a few requests a
+// second.
 var paceOfSCIM = endpoint.Pace{PerSecond: 50, Burst: 200}
 
-// scimPlaces is how many requests of one workspace are handled at once: its changes run one
-// after the other.
+// scimPlaces is how many requests of one workspace are handled at once: its changes are
+// serialized.
 const scimPlaces = 16
 
-// provider is who a request is by: the token of a workspace.
+// provider identifies the caller: the token of a workspace.
 type provider struct{ scim.TokenRecord }
 
-// scimRows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md). A
-// token of SCIM is good for these, and nothing else is.
+// scimRows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md).
+// They accept SCIM tokens only, which are valid nowhere else.
 func (s *Server) scimRows() []endpoint.Stranger {
 	if s.SCIM.Tokens == nil {
 		return nil
@@ -100,7 +101,7 @@ func described(all func() []scim.Resource) func(c *endpoint.Call, by provider) e
 	}
 }
 
-// provide recognizes the token of a request, receives the body, and runs what is asked for.
+// provide authenticates the token of a request, receives the body, and runs the handler.
 func (s *Server) provide(c *endpoint.Call, run func(c *endpoint.Call, by provider) error) error {
 	text, err := scimToken(c.Gin.Request.Header.Values("Authorization"))
 	var from netip.Addr
@@ -134,7 +135,7 @@ func (s *Server) provideBy(c *endpoint.Call, by provider, run func(c *endpoint.C
 	return run(c, by)
 }
 
-// scimToken returns the token of the only header.
+// scimToken returns the token of the Authorization header, which must be unique.
 func scimToken(header []string) (string, error) {
 	const want = "send a token of SCIM: Authorization: Bearer " + workspace.SCIMTokenStart + "…"
 	if len(header) != 1 || len(header[0]) > 200 {
@@ -148,7 +149,7 @@ func scimToken(header []string) (string, error) {
 	return given[len(scheme):], nil
 }
 
-// receiveSCIM receives the body. It holds a place meanwhile, which only the token got it.
+// receiveSCIM receives the body. Meanwhile it holds a place, which needs a valid token.
 func receiveSCIM(c *endpoint.Call) error {
 	r := c.Gin.Request
 	if r.ContentLength == 0 || r.Body == nil {
@@ -180,9 +181,11 @@ func scimInput(c *endpoint.Call) (input.Value, error) {
 	return scim.Decode(c.RawBody)
 }
 
-// scimQuery returns a parameter of the query string, "" without one, and whether it is given.
+// scimQuery returns a parameter of the query string, "" without one, and whether it is
+// present.
 func scimQuery(c *endpoint.Call, name string) (value string, given bool) {
-	// Names of attributes are written in any case, those of parameters too by some providers.
+	// Names of attributes are case-insensitive. Some providers also write those of parameters in
+	// another case.
 	for key, values := range c.Gin.Request.URL.Query() {
 		if equalFold(key, name) && len(values) > 0 {
 			return values[0], true
@@ -201,13 +204,13 @@ func writeSCIM(c *endpoint.Call, status int, body any) error {
 	return nil
 }
 
-// ofSCIM reports whether a request is of SCIM, also at an address that does not exist.
+// ofSCIM reports whether a request is to an address below SCIM, even one that does not exist.
 func ofSCIM(r *http.Request) bool {
 	rest, is := strings.CutPrefix(r.URL.Path, scim.Base)
 	return is && (rest == "" || rest[0] == '/')
 }
 
-// failsSCIM answers an error of a request that is of SCIM.
+// failsSCIM answers the error of a SCIM request.
 func failsSCIM(c *endpoint.Call, err error) bool {
 	of := ofSCIM(c.Gin.Request)
 	if of {
@@ -226,7 +229,7 @@ func failSCIM(c *endpoint.Call, err error) {
 		status = http.StatusConflict
 	case kind == scim.TooMany:
 		status = http.StatusRequestEntityTooLarge
-		kind = "" // the standard has it for filters alone
+		kind = "" // the standard defines it for filters only
 	case e.Code == fault.RevisionConflict:
 		status = http.StatusPreconditionFailed
 	}
@@ -253,14 +256,14 @@ func writeResource(c *endpoint.Call, status int, version int, location string, r
 	return writeSCIM(c, status, r)
 }
 
-// isVersion reports whether a GET asks for another version than the one that there is.
+// isVersion reports whether a conditional GET has a stale version.
 func isVersion(c *endpoint.Call, version int) bool {
 	return c.Gin.GetHeader("If-None-Match") == scim.ETag(version)
 }
 
 func ifMatch(c *endpoint.Call) scim.IfMatch { return scim.IfMatch(c.Gin.GetHeader("If-Match")) }
 
-// selected reads which attributes the answer has.
+// selected reads the attributes that the answer must have.
 func selected(c *endpoint.Call, by func(attributes, excluded string) (scim.Selection, error)) (scim.Selection, error) {
 	attributes, _ := scimQuery(c, "attributes")
 	excluded, _ := scimQuery(c, "excludedAttributes")

@@ -158,8 +158,8 @@ func (o *tenant) actions(t *testing.T) (actions []string) {
 	return actions
 }
 
-// join is what follows when a person signs in by the installation's provider, which has
-// verified their address.
+// join is the sign-in of a person by the installation's provider, which has verified their
+// address.
 func (o *tenant) join(t *testing.T, email string) workspace.UserID {
 	t.Helper()
 	id := workspace.NewUserID()

@@ -13,7 +13,7 @@ import (
 
 func equalFold(a, b string) bool { return strings.EqualFold(a, b) }
 
-// scimID returns the id in the path. No resource has one that is no UUID.
+// scimID returns the id in the path. All ids are UUIDs.
 func scimID[T ~[16]byte](c *endpoint.Call, resource string) (T, error) {
 	id, err := workspace.ParseUUID(c.Gin.Param("id"))
 	if err != nil || id == uuid.Nil {

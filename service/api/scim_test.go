@@ -23,8 +23,8 @@ const tokenLife = time.Hour
 
 var auditQuery = auditlog.Query{Limit: 100}
 
-// The sequence in which Okta works: it looks for a person, creates them, replaces them,
-// deactivates and reactivates them without a path, and pushes a group.
+// The requests of Okta: it looks for a person, creates them, replaces them, deactivates and
+// reactivates them without a path, and pushes a group.
 func TestSCIMAsOkta(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "okta.example")
@@ -101,8 +101,8 @@ func TestSCIMAsOkta(t *testing.T) {
 	}
 }
 
-// The sequence in which Entra works: capitalized operations, texts for booleans, paths with
-// conditions, members in lists, and no members in what it reads.
+// The requests of Entra: capitalized operations, texts for booleans, paths with conditions,
+// members in lists, and no members when it reads.
 func TestSCIMAsEntra(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "entra.example")
@@ -174,7 +174,8 @@ func TestSCIMAsEntra(t *testing.T) {
 	o.want(t, 204, "DELETE", user, "")
 }
 
-// A person is a member only of a workspace that has proved their domain, whoever else they are.
+// A person becomes a member only of a workspace that has proved their domain, wherever else
+// they are one.
 func TestSCIMTouchesNobodyElse(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -183,7 +184,7 @@ func TestSCIMTouchesNobodyElse(t *testing.T) {
 	if a.status != 400 || a.ScimType != "invalidValue" || !strings.Contains(a.Detail, "two.example") {
 		t.Errorf("another domain: %s", a.text)
 	}
-	// A member already is linked, and a user of another workspace is not.
+	// An existing member is linked, and a user of another workspace is not.
 	stays := w.member(t, other.in, "ana@one.example", people.MemberRole)
 	linked := w.member(t, o.in, "Bea@one.example", people.MemberRole)
 	o.want(t, 201, "POST", "/Users", newUser("ana@one.example", ""))
@@ -227,14 +228,14 @@ func TestSCIMTouchesNobodyElse(t *testing.T) {
 	if a := w.call(t, o.by, "POST", "/workspace/identity/scim/groups/"+group.ID, `{"role":"admin"}`); a.code() != "not_found" {
 		t.Errorf("the role of a group of another workspace: %s", a.text)
 	}
-	// The domain was lost: who is pending does not get in by it.
+	// The domain was lost: a pending person does not become a member by it.
 	w.exec(t, `UPDATE identity_domains SET proved_at = NULL, proved_by = NULL WHERE workspace_id = $1`, o.in.String())
 	if id := o.join(t, "ana@one.example"); o.acts(t, id, "ana@one.example") {
 		t.Error("a domain that is lost lets somebody in")
 	}
 }
 
-// The last owner stays, with an event, and is let go once there is another.
+// The last owner stays, with an event, and is removed once there is another.
 func TestSCIMKeepsTheLastOwner(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "last.example")
@@ -253,7 +254,7 @@ func TestSCIMKeepsTheLastOwner(t *testing.T) {
 	if n := len(slices.DeleteFunc(o.actions(t), func(a string) bool { return a != "scim_user.last_owner_kept" })); n != 3 {
 		t.Errorf("%d events", n)
 	}
-	// No group makes somebody an owner, or an owner less.
+	// No group makes somebody an owner, or demotes an owner.
 	group := o.want(t, 201, "POST", "/Groups", `{"schemas":["`+scim.GroupSchema+`"],"displayName":"G","members":[{"value":"`+user.ID+`"}]}`)
 	if a := o.call(t, o.by, "POST", "/workspace/identity/scim/groups/"+group.ID, `{"role":"owner"}`); a.code() != "validation" {
 		t.Errorf("owner by a group: %s", a.text)
@@ -270,7 +271,7 @@ func TestSCIMKeepsTheLastOwner(t *testing.T) {
 	}
 }
 
-// With the membership end the keys that the person made there, and nothing elsewhere.
+// The keys that a person created end with their membership there, and nothing elsewhere.
 func TestSCIMEndsKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -303,7 +304,7 @@ func TestSCIMEndsKeys(t *testing.T) {
 	}
 }
 
-// Fifty changes of one group and of one person at once: none is lost.
+// Fifty concurrent changes of one group and of one person: none is lost.
 func TestSCIMAtOnce(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "once.example")
@@ -346,7 +347,8 @@ func TestSCIMAtOnce(t *testing.T) {
 	}
 }
 
-// A token of SCIM is good for SCIM in one workspace, and nothing else is good for SCIM.
+// A SCIM token is valid only for SCIM in one workspace, and no other credential is valid for
+// SCIM.
 func TestSCIMTokens(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -423,7 +425,7 @@ func TestSCIMTokens(t *testing.T) {
 	}
 }
 
-// What nobody should send is refused in the shape of SCIM, and never with a 5xx.
+// Invalid requests are refused in the shape of SCIM, and never with a 5xx.
 func TestSCIMHostile(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "hostile.example")
@@ -541,7 +543,7 @@ func TestSCIMPace(t *testing.T) {
 	}
 }
 
-// An answer has no more than its attributes, in JSON that anybody reads.
+// An answer has only its attributes, in valid JSON.
 func TestSCIMDescribesItself(t *testing.T) {
 	t.Parallel()
 	o := newWorld(t).tenant(t, "described.example")

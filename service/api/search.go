@@ -12,18 +12,18 @@ import (
 	"atlas/service/endpoint"
 )
 
-// searching is a search of a route, or of a batch.
+// searching is a search of a route or of a batch.
 type searching struct {
 	q query.Query
-	// operation is what it is charged to.
+	// operation is what the search is charged to.
 	operation string
-	// reads says that it reads e-mail addresses.
+	// reads is set if it reads e-mail addresses.
 	reads bool
 	find  func(context.Context, query.Query) (query.Page, error)
 	data  func(query.Page) any
 }
 
-// search answers a search, or says what the page would cost.
+// search answers a search, or its price for a dry run.
 func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		r, rows, err := s.searchPage(c, ctx, f)
@@ -38,8 +38,8 @@ func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 	})
 }
 
-// answerPage answers with a page whose rows have each records at most, and charges what page
-// says that it has, or says what the page would cost. again answers a repetition.
+// answerPage answers with a page whose rows have at most each records, and charges the
+// records that page reports; a dry run gets the price. again answers a replay.
 func (s *Server) answerPage(
 	c *endpoint.Call, f searching, each int,
 	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.KeptPage) (endpoint.Reply, error),
@@ -56,7 +56,7 @@ func (s *Server) answerPage(
 	return c.Metered(f.q.Limit*each, run, again)
 }
 
-// searchPage is the page of a search. rows are its rows with all of their members.
+// searchPage is the page of a search, rows its rows with all members.
 func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) (r endpoint.Reply, rows []jsontext.Value, err error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) 
 	return endpoint.Reply{Data: f.data(p), Metadata: m}, rows[:len(p.Rows)], nil
 }
 
-// pageAgain is the page of a repetition.
+// pageAgain is the page of a replay.
 func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.KeptPage) (endpoint.Reply, error) {
 	rows, metadata, err := kept.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
 		p, err := f.find(ctx, q)
@@ -88,7 +88,7 @@ func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, k
 	return endpoint.Reply{Data: f.data(query.Page{Rows: rows}), Metadata: metadata}, err
 }
 
-// shown is a page with the members of the rows, and as many of the rows, as q asks for.
+// shown is the page reduced to the members and number of rows that q asks for.
 func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 	if p.Rows, err = q.Fields.SelectAll(p.Rows); err != nil {
 		return query.Page{}, err
@@ -96,7 +96,7 @@ func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 	return p.Within(q.MaxBytes), nil
 }
 
-// highlights say what of rows matches the text of q, if q asks for it.
+// highlights are the parts of the rows that match the text of q, if q asks for them.
 func (s *Server) highlights(c *endpoint.Call, ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
 	if !q.Highlight || q.Text == "" || len(rows) == 0 {
 		return nil, nil
@@ -104,8 +104,8 @@ func (s *Server) highlights(c *endpoint.Call, ctx context.Context, q query.Query
 	return s.Search.Highlights(ctx, q, rows)
 }
 
-// withHighlights adds the highlights of the rows of a repetition. They are not kept: they
-// have texts of the records.
+// withHighlights adds the highlights to the rows of a replay. They are not stored, because
+// they quote records.
 func (s *Server) withHighlights(
 	c *endpoint.Call,
 	ctx context.Context,

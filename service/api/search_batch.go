@@ -21,19 +21,19 @@ import (
 // Limits of a batch of searches.
 const (
 	maxBatchSearches = 50
-	// batchLimit is the limit of a search of a batch that gives none.
+	// batchLimit is the default limit of a search in a batch.
 	batchLimit = 20
-	// maxBatchRows is the maximum of all limits together.
+	// maxBatchRows is the maximum sum of all limits.
 	maxBatchRows = 1_000
-	// maxBatchBytes is how many bytes the records of a batch have. The record that reaches it
-	// is the last one's.
+	// maxBatchBytes is the size after which a batch returns no more records. The record that
+	// reaches it is the last one.
 	maxBatchBytes = 16 << 20
-	// batchWithin bounds the time of all searches.
+	// batchWithin is the time limit of all searches together.
 	batchWithin = 15 * time.Second
 	// maxMergedOffset is the highest offset in a View whose searches are merged.
 	maxMergedOffset = 1_000
-	// batchesAtOnce is how many batches run at once on a server, batchesOfWorkspace how many
-	// of one workspace. Others wait for batchWaits.
+	// batchesAtOnce is how many batches run at once on a server, batchesOfWorkspace how many of
+	// one workspace. Others wait for up to batchWaits.
 	batchesAtOnce      = 16
 	batchesOfWorkspace = batchesAtOnce / 4
 	batchWaits         = time.Second
@@ -41,7 +41,8 @@ const (
 	renewEach = 2 * time.Second
 )
 
-// grantedText says why a search after others that reserved credits has no answer.
+// grantedText is the error of a search that has no answer because earlier ones reserved the
+// credits.
 const grantedText = "the searches before this one may use what was left of the credits; send it again in another request"
 
 const searchesMember = "searches"
@@ -52,7 +53,7 @@ var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 	schema.Required("failed", schema.Integer(0, maxBatchSearches)),
 ))
 
-// searchBatchRoute is a batch of the searches whose bodies are alternatives.
+// searchBatchRoute is a batch of searches whose bodies match one of the alternatives.
 func (s *Server) searchBatchRoute(
 	path, operation string,
 	scope workspace.Scope,
@@ -142,7 +143,7 @@ func (s *Server) dataBatchRoute() endpoint.Route {
 // workspaceBatchRoute is the batch of searches of books and Views.
 func (s *Server) workspaceBatchRoute() endpoint.Route {
 	var bodies []*schema.Schema
-	for _, d := range catalog.Held { // what a book takes, a View takes too
+	for _, d := range catalog.Held { // what is valid for a book is valid for a View
 		body := query.SearchRule(d, catalog.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
 			schema.Optional("dataset", schema.OneOf(d)),
 		)
@@ -227,7 +228,7 @@ func datasetOf(
 	return d, without(item, "dataset"), len(*issues) == before
 }
 
-// only is an object with the member of a name, if it has it.
+// only returns an object with just the named member, if present.
 func only(v input.Value, name string) input.Value {
 	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m input.Member) bool { return m.Name != name })
 	return v
@@ -239,7 +240,7 @@ func without(v input.Value, name string) input.Value {
 	return v
 }
 
-// readItem reads the body of a search in a batch.
+// readItem parses the body of a search in a batch.
 func readItem(issues *input.Issues, body input.Value, by rule.Rule[query.Query]) (query.Query, error) {
 	body = endpoint.WithoutNulls(body, by.Schema)
 	q := by.Read(issues, body)

@@ -17,8 +17,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// batchAnswer is the answer of a batch, what it costs, and what is kept of it in c.kept.
-// While no search has succeeded, an outage fails the call, as in every batch.
+// batchAnswer is the answer of a batch, its cost, and what c.kept stores of it. While no
+// search has succeeded, an outage fails the call, as in every batch.
 func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charges []credits.Charge, err error) {
 	done := slices.ContainsFunc(b, func(item *batchedSearch) bool { return item.err == nil })
 	m := endpoint.BatchMetadata{}
@@ -57,7 +57,7 @@ func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charge
 	return endpoint.Reply{Data: results, Metadata: m}, charges, err
 }
 
-// notSearched is an outage in the words of a search.
+// notSearched is an outage with the message of a search.
 func notSearched(err error) error {
 	e, ours := errors.AsType[*fault.Error](err)
 	if !ours || e.Code != fault.Unavailable || e.Message == endpoint.TooManyBytes {
@@ -95,13 +95,13 @@ func (all searchResults) Append(b []byte) (_ []byte, err error) {
 		if b, err = r.reply.Append(b); err != nil {
 			return nil, err
 		}
-		b = slices.Delete(b, at, at+1) // {"data":…,"metadata":…} without its brace
+		b = slices.Delete(b, at, at+1) // {"data":…,"metadata":…} without its opening brace
 	}
 	return append(b, `]}`...), nil
 }
 
-// keptSearch is what is kept of a search in a batch. Of one that was refused for its body
-// alone that is the code: the repetition, which has the same body, refuses it anew.
+// keptSearch is the stored form of a search in a batch. For a search that was refused for its
+// body alone it has only the code: the replay has the same body and refuses it again.
 type keptSearch struct {
 	Metadata jsontext.Value `json:"m,omitzero"`
 	Rows     int            `json:"n,omitzero"`
@@ -109,10 +109,11 @@ type keptSearch struct {
 	Message  string         `json:"t,omitzero"`
 }
 
-// maxKeptBatch bounds what is kept of a batch, in bytes. A repetition of a longer one runs.
+// maxKeptBatch is the maximum size of a stored batch in bytes. A repetition of a longer one
+// runs again.
 const maxKeptBatch = 128 << 10
 
-// keptBatch keeps the metadata and ids of each search, as KeptPage; nil if that is too long.
+// keptBatch stores the metadata and ids of each search, as KeptPage; nil if that is too long.
 func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 	all := make([]keptSearch, len(b))
 	var ids []uuid.UUID
@@ -141,11 +142,11 @@ func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 	return kept, err
 }
 
-// failureAgain is the failure of a search in a repetition, nil if it has none.
+// failureAgain is the error of a search in a replay, nil if it has none.
 func failureAgain(c *endpoint.Call, item *batchedSearch, kept keptSearch) *endpoint.ItemError {
 	var failure endpoint.ItemError
 	switch {
-	case item.err != nil: // it is read anew, and its View may be gone
+	case item.err != nil: // it is parsed again, and its View may be deleted
 		failure = c.ItemErrorOf(item.err)
 	case kept.Code != "":
 		failure = c.ItemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
@@ -155,7 +156,7 @@ func failureAgain(c *endpoint.Call, item *batchedSearch, kept keptSearch) *endpo
 	return &failure
 }
 
-// replayBatch answers a repetition: each search with its present rows, and a token for each.
+// replayBatch answers a repetition: each search with its current rows. Each costs a token.
 func (s *Server) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
 	return c.Replay(kept, func(ctx context.Context, page endpoint.KeptPage) (endpoint.Reply, error) {
 		c.OweTokens(len(b) - 1)

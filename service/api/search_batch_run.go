@@ -16,14 +16,14 @@ import (
 	"atlas/service/endpoint"
 )
 
-// batchedSearch is a search of a batch, and what comes of it.
+// batchedSearch is a search of a batch and its result.
 type batchedSearch struct {
 	searching
 	err error
-	// refused is set if the body alone is why it is not run.
+	// refused is set if the search was refused for its body alone.
 	refused bool
 	reply   endpoint.Reply
-	rows    []jsontext.Value // whole
+	rows    []jsontext.Value // with all members
 	bytes   int
 	// found gives back the tokens of a search that reads e-mail addresses.
 	found func()
@@ -115,7 +115,7 @@ func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Re
 	s.runBatch(c, b)
 	stop()
 	if c.Left() && slices.ContainsFunc(b, func(item *batchedSearch) bool { return endpoint.IsServerFault(item.err) }) {
-		// What is charged is kept, and this would not be: the repetition runs, and is charged.
+		// Only charged answers are stored. This one is not: the repetition runs and is charged.
 		return endpoint.Reply{}, fault.BackendUnavailable(context.Cause(c.Context()), "the request")
 	}
 	r, charges, err := batchAnswer(c, b)
@@ -129,7 +129,7 @@ func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Re
 	return r, nil
 }
 
-// notGranted is why a search after others that reserved credits is not run.
+// notGranted is the reason why a search is not run after others reserved the credits.
 func notGranted(c *endpoint.Call, w credits.Window, reserved int64) error {
 	switch {
 	case w.Used+reserved >= w.Ceiling:
@@ -202,7 +202,7 @@ func (s *Server) runBatch(c *endpoint.Call, b []*batchedSearch) {
 	}
 }
 
-// tokenOf takes the tokens that the single search would take.
+// tokenOf takes the tokens that a single search would take.
 func tokenOf(c *endpoint.Call, item *batchedSearch) (err error) {
 	switch {
 	case item.q.DryRun:

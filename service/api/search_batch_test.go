@@ -74,8 +74,8 @@ func (w *world) searchBatch(t *testing.T, key, path, body string) (results []sea
 	return data.Results, charged
 }
 
-// Each search of a batch answers what the single search does, byte for byte, and is charged
-// to the operation of that.
+// Each search of a batch has the same answer as the single search, byte for byte, and is
+// charged to the same operation.
 func TestSearchBatchEqualsSearches(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 100_000)
@@ -158,7 +158,7 @@ func TestSearchBatchEqualsSearches(t *testing.T) {
 	}
 }
 
-// usedBy is what each operation used.
+// usedBy is the number of credits used by each operation.
 func (w *world) usedBy(t *testing.T, key string) map[string]int {
 	t.Helper()
 	var usage struct {
@@ -168,7 +168,7 @@ func (w *world) usedBy(t *testing.T, key string) map[string]int {
 	return usage.ByTool
 }
 
-// A batch is refused as a whole for its envelope alone.
+// A batch is refused as a whole only for its envelope.
 func TestSearchBatchEnvelope(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 1000)
@@ -251,7 +251,7 @@ func TestSearchBatchAtTheCeiling(t *testing.T) {
 	}
 }
 
-// A repetition of a batch is answered for nothing, with the same searches refused.
+// A replay of a batch is free, with the same searches refused.
 func TestSearchBatchOnce(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 5)
@@ -272,8 +272,8 @@ func TestSearchBatchOnce(t *testing.T) {
 	}
 }
 
-// A repetition after a View is gone says so, and what was refused for its body is refused
-// anew: of that nothing is kept but the code.
+// A replay after a View is gone says so. A search that was refused for its body is refused
+// again: only its code is stored.
 func TestSearchBatchOnceWithoutItsView(t *testing.T) {
 	t.Parallel()
 	w, key := gets(t, 100)

@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// A key that may only read, and a plain member, ask every route of the API: no answer has a
-// secret, or what receivers take for one, of who may manage the workspace.
+// A read-only key and a plain member request every route of the API: no answer has a secret
+// of the workspace's managers, or a value that receivers use as one.
 func TestReadersSeeNoSecrets(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,17 +14,16 @@ import (
 	"atlas/service/endpoint"
 )
 
-// securityPath tells who found a vulnerability where to report it (RFC 9116).
+// securityPath says where to report a vulnerability (RFC 9116).
 const securityPath = "/.well-known/security.txt"
 
-// securityValid is for how long an answer may be relied on; the standard recommends less
-// than a year.
+// securityValid is how long the document is valid; the standard recommends less than a year.
 const securityValid = 180 * 24 * time.Hour
 
-// reportingPath is the page that says how to report a vulnerability, made of SECURITY.md.
+// reportingPath is the page about reporting a vulnerability, made of SECURITY.md.
 const reportingPath = endpoint.DocsPath + "/reporting"
 
-// CheckContact returns an error for an address that security.txt cannot have.
+// CheckContact returns an error for an address that security.txt does not allow.
 func CheckContact(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || !slices.Contains([]string{"mailto", "https", "tel"}, u.Scheme) || u.Host == "" && u.Opaque == "" ||
@@ -54,7 +53,7 @@ func (s *Server) securityRows() (rows []endpoint.Stranger) {
 	return rows
 }
 
-// securityText is the document. host is where the request was sent to.
+// securityText is the document. host is the Host of the request.
 func (s *Server) securityText(host string) string {
 	origin := strings.TrimSuffix(s.PublicURL, "/")
 	at := cmp.Or(origin, "http://"+url.PathEscape(host))

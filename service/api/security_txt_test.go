@@ -62,8 +62,8 @@ func TestSecurityTxt(t *testing.T) {
 	}
 }
 
-// Where TLS is in front, browsers are told to use nothing else, on every page; without it
-// they are not, because they would not come back.
+// Behind TLS, every page tells browsers to use only TLS; without TLS it does not, because
+// they could not return.
 func TestTransportAndIsolationOfPages(t *testing.T) {
 	t.Parallel()
 	secure, others := withoutBackends(&api.Server{Core: endpoint.Core{PublicURL: "https://atlas.example"}}), map[string]http.Handler{}

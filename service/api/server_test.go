@@ -13,8 +13,8 @@ import (
 	"atlas/service/endpoint"
 )
 
-// TestEveryPathIsAnswered sends paths that are similar to routes. This package answers
-// each, and answers 405 for paths of the table.
+// TestEveryPathIsAnswered sends paths that are similar to routes. This package answers each,
+// and answers 405 for paths of the table.
 func TestEveryPathIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := &Server{Core: endpoint.Core{Log: slog.New(slog.DiscardHandler)}}

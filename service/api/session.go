@@ -38,8 +38,8 @@ type Memberships interface {
 // outside of the contract of the API.
 const sessionPath = "/session"
 
-// Names of the cookie of a session. Browsers accept the first only with Secure, for
-// the whole host, and from the host itself.
+// Names of the session cookie. Browsers accept the first only with Secure, for the whole
+// host, and from the host itself.
 const (
 	sessionCookie      = "__Host-atlas"
 	plainSessionCookie = "atlas-development"
@@ -52,8 +52,8 @@ func (s *Server) cookieName() string {
 	return sessionCookie
 }
 
-// cookie returns the value of the cookie of the session, or of another with what is added
-// to its name, "" without one.
+// cookie returns the value of the session cookie, or of the one with a suffix to its name, ""
+// without one.
 func (s *Server) cookie(r *http.Request, added string) string {
 	cookie, err := r.Cookie(s.cookieName() + added)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Server) cookie(r *http.Request, added string) string {
 	return cookie.Value
 }
 
-// sessionToken returns the token in the cookie of the session, "" without one.
+// sessionToken returns the token in the session cookie, "" without one.
 func (s *Server) sessionToken(r *http.Request) string {
 	if s.Sessions == nil {
 		return ""
@@ -70,12 +70,12 @@ func (s *Server) sessionToken(r *http.Request) string {
 	return s.cookie(r, "")
 }
 
-// sessionUserHeader says whose page sends a request: another tab of the browser may have
-// signed somebody else in meanwhile.
+// sessionUserHeader names the user of the page that sends a request: another tab of the
+// browser may have signed in somebody else meanwhile.
 const sessionUserHeader = "Atlas-User"
 
-// authenticate identifies the caller by the Authorization header, or without one by
-// the session.
+// authenticate identifies the caller by the Authorization header, or by the session if there
+// is no header.
 func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 	header := r.Header.Values("Authorization")
 	token := s.sessionToken(r)
@@ -112,10 +112,10 @@ func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, 
 	return i.From(endpoint.KnownAddress(ctx)), err
 }
 
-// keyStart is what all API keys begin with.
+// keyStart is the prefix of all API keys.
 const keyStart = "atlas_"
 
-// identityOf returns who acts in a session.
+// identityOf returns the identity of a session.
 func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
 	if found.Key != "" {
 		return s.byHeader(ctx, []string{"Bearer " + found.Key})
@@ -123,7 +123,7 @@ func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Id
 	return s.Gate.SignedIn(ctx, found.User, found.Began, found.Own)
 }
 
-// sameOrigin refuses what a browser sends for a page of another origin. A GET is
+// sameOrigin refuses requests that a browser sends for a page of another origin. A GET is
 // checked like a POST, because a get of a record costs a credit.
 func sameOrigin(r *http.Request) error {
 	checked := *r
@@ -153,8 +153,8 @@ func (s *Server) sessionRows() []endpoint.Stranger {
 	return rows
 }
 
-// sessionRow is a route of sessions. Who may not use it at all is told before it takes
-// anything: the origin is judged, and the body received and read, before it has a place.
+// sessionRow is a route of sessions. It checks the origin, and receives and parses the body,
+// before it takes a place: a refused request takes nothing.
 func sessionRow(
 	method, path, operation string,
 	takes func(c *endpoint.Call) error,
@@ -185,11 +185,11 @@ type sessionAnswer struct {
 	User *sessionUser `json:"user"`
 	// SignIn is where a caller without a session signs in, if there is a provider.
 	SignIn string `json:"sign_in,omitzero"`
-	// FindProvider is where a page asks which provider of a workspace an address has.
+	// FindProvider is where a page looks up which workspace's provider an address has.
 	FindProvider string `json:"find_provider,omitzero"`
-	// SignInByKey is where they exchange an API key for a session, in development.
+	// SignInByKey is where a page exchanges an API key for a session, in development.
 	SignInByKey string `json:"sign_in_by_key,omitzero"`
-	// SignOut is where who has signed out does so at the provider too.
+	// SignOut is where somebody who has signed out also signs out at the provider.
 	SignOut string `json:"sign_out,omitzero"`
 }
 
@@ -246,7 +246,7 @@ func (s *Server) describe(ctx context.Context, found session.Session) (a session
 		a.User.Workspaces, err = s.Memberships.Memberships(ctx, u.ID)
 	}
 	if own := found.Own.Workspace; !own.IsZero() {
-		// It admits to that workspace alone, and tells of no other.
+		// The session is for that workspace alone and shows no other.
 		a.User.Workspaces = slices.DeleteFunc(a.User.Workspaces, func(m people.Membership) bool { return m.Workspace != own })
 	}
 	return a, err
@@ -274,14 +274,14 @@ func (s *Server) welcome(ctx *gin.Context, token, by string) (any, error) {
 	return s.describe(ctx.Request.Context(), found)
 }
 
-// enter puts a new session in the place of the one that the caller has, which ends last: what
-// fails before leaves it. by is the way in which they signed in.
+// enter replaces the caller's session by a new one. The former ends last: an earlier failure
+// leaves it in place. by is the way of signing in.
 func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, error) {
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err != nil {
 		return found, err
 	}
-	// Nobody gets in without an event that says who it is.
+	// Nobody signs in without an event in the audit log.
 	i, err := s.identityOf(ctx.Request.Context(), found)
 	if err == nil {
 		endpoint.CallOf(ctx).Identity = i
@@ -305,22 +305,22 @@ const (
 	byAPIKey   = "key"
 )
 
-// noteCaller makes the log lines of a request say whose session it is.
+// noteCaller adds the user of the session to the log lines of a request.
 func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
 	if i, err := s.identityOf(ctx.Request.Context(), found); err == nil {
 		endpoint.CallOf(ctx).Identity = i
 	}
 }
 
-// refusedSignIn logs that somebody did not get in, and returns the reason.
+// refusedSignIn logs a refused sign-in, and returns the reason.
 func (s *Server) refusedSignIn(ctx *gin.Context, by string, err error) error {
 	endpoint.CallOf(ctx).Log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
 	s.CountRefused(ctx.Request.Context(), by)
 	return err
 }
 
-// signOut ends the session. It succeeds also without one. The provider is asked last, and who does
-// not wait for it is signed out too.
+// signOut ends the session. It also succeeds without one. The provider is called last: a
+// client that does not wait for it is signed out too.
 func (s *Server) signOut(ctx *gin.Context) (any, error) {
 	answer := s.nobody()
 	if token := s.sessionToken(ctx.Request); token != "" {
@@ -334,7 +334,7 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 		}
 		s.setCookie(ctx, "", "", -1)
 		if err == nil {
-			// The session is over, whether or not the log can be written.
+			// The session has ended, whether or not the log can be written.
 			if err := s.logSession(endpoint.CallOf(ctx), "session.ended", nil); err != nil {
 				endpoint.CallOf(ctx).Log().Warn("the audit log lacks the end of a session", "error", err.Error())
 			}
@@ -347,8 +347,8 @@ func (s *Server) signOut(ctx *gin.Context) (any, error) {
 	return answer, nil
 }
 
-// setCookie sets the cookie of the session, or another with what is added to its name.
-// maxAge is in seconds; a negative one deletes the cookie.
+// setCookie sets the session cookie, or the one with a suffix to its name. maxAge is in
+// seconds; a negative one deletes the cookie.
 func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 	http.SetCookie(ctx.Writer, &http.Cookie{ // #nosec G124 -- not Secure only in development without TLS
 		Name: s.cookieName() + added, Value: value, Path: "/", MaxAge: maxAge,

@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Sessions end with the person: when their last membership does, or when the operator
-// signs them out. They may sign in again.
+// Sessions end with the person's last membership, or when the operator signs them out. They
+// may sign in again.
 func TestSessionsEndWithThePerson(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -58,11 +58,11 @@ func TestSessionsEndWithThePerson(t *testing.T) {
 	gone("after the last membership, another browser", second)
 	other.want(t, "another's session", 200, "GET", at(one), "", nil)
 
-	// Who is a member of none may sign in, to accept an invitation.
+	// A person without a membership may sign in, to accept an invitation.
 	again := signIn(m)
 	again.want(t, "signed in again", 403, "GET", at(two), "", nil)
 
-	// The command of the operator reaches servers within 5 s.
+	// The operator's command takes effect on servers within 5 s.
 	u, err := w.directory.SignOutUser(t.Context(), stays.ID)
 	fatal(t, err)
 	if u.Email != stays.Email {

@@ -29,7 +29,7 @@ func (s *Server) signInByKey(ctx *gin.Context) (any, error) {
 		return nil, s.refusedSignIn(ctx, byAPIKey, fault.New(fault.Unauthorized, "this is not an API key"))
 	}
 	grant := session.Grant{Key: key}
-	// A key that is refused begins no session.
+	// A refused key begins no session.
 	if _, err := s.identityOf(ctx.Request.Context(), session.Session{Grant: grant}); err != nil {
 		return nil, s.refusedSignIn(ctx, byAPIKey, err)
 	}
@@ -40,7 +40,7 @@ func (s *Server) signInByKey(ctx *gin.Context) (any, error) {
 	return s.welcome(ctx, token, byAPIKey)
 }
 
-// describeKey describes the session of a key, which is nobody's, in its first workspace.
+// describeKey describes the session of a key, which has no user, in its first workspace.
 func (s *Server) describeKey(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
 	i, err := s.identityOf(ctx, found)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Server) describeKey(ctx context.Context, found session.Session) (a sess
 	if p, err = s.Gate.Authorize(ctx, i, in); err != nil {
 		return a, err
 	}
-	// A key may do what an admin may.
+	// A key has the permissions of an admin.
 	a.User = &sessionUser{
 		ID: workspace.UserID(p.Key), Name: "API key",
 		Workspaces: []people.Membership{{Workspace: in, Name: p.Workspace.Name, Role: people.Admin}},

@@ -9,7 +9,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// In development an API key is exchanged for a session that may do what the key may.
+// In development an API key is exchanged for a session with the permissions of the key.
 func TestSignInByKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -149,7 +149,7 @@ func TestSession(t *testing.T) {
 	b.want(t, "for admins", 403, "DELETE", workspacePath+"/members/"+owner.ID.String(), "", nil)
 	b.want(t, "a method that is not", 405, "PUT", "/session", "", nil)
 
-	// Pages of other origins cannot use it, for reading neither.
+	// Pages of other origins cannot use it, not even to read.
 	for _, header := range []map[string]string{
 		{"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Sec-Fetch-Site": "", "Origin": "https://evil.example"},
 	} {
@@ -159,11 +159,11 @@ func TestSession(t *testing.T) {
 	}
 	b.want(t, "typed by the user", 200, "GET", workspacePath, "", map[string]string{"Sec-Fetch-Site": "none"})
 
-	// A page that another user of the browser had opened acts for nobody.
+	// A page that another user of the browser had opened cannot act.
 	b.want(t, "the user's page", 200, "GET", workspacePath, "", map[string]string{"Atlas-User": m.ID.String()})
 	b.want(t, "another user's page", 401, "GET", workspacePath, "", map[string]string{"Atlas-User": owner.ID.String()})
 
-	// An Authorization header is used alone.
+	// With an Authorization header, the session is ignored.
 	b.want(t, "a bad token beside the cookie", 401, "GET", workspacePath, "", map[string]string{"Authorization": "Bearer x"})
 	b.want(t, "an empty one", 401, "GET", workspacePath, "", map[string]string{"Authorization": ""})
 	if text := b.want(
@@ -182,7 +182,8 @@ func TestSession(t *testing.T) {
 	b.want(t, "sign in again", 200, "POST", "/session", link(), nil)
 	first.want(t, "the first session", 401, "GET", workspacePath, "", nil)
 
-	// A removal ends what the session may do there. Another sign-out ends the session.
+	// A removal ends the session's access to the workspace. A sign-out elsewhere ends the
+	// session.
 	_, err := w.directory.AddMember(
 		t.Context(), w.workspace(t, "Second", workspace.Pro, 0),
 		people.Member{ID: m.ID, Email: m.Email, Name: m.Name, Role: people.MemberRole},

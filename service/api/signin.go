@@ -15,11 +15,11 @@ import (
 
 // SignIn signs people in by an OpenID provider. *oidc.SignIn implements it.
 type SignIn interface {
-	// Begin returns the provider's address for a person, the state that comes back with
-	// the answer, and the cookie for Finish.
+	// Begin returns the provider's address for a person, the state that the answer repeats, and
+	// the cookie for Finish.
 	Begin(ctx context.Context, back string) (address, state, cookie string, err error)
-	// Finish returns what the session of the person begins with, and the address to
-	// return to, after an error too.
+	// Finish returns the grant for the session of the person, and the address to return to, also
+	// after an error.
 	Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error)
 	// SignOut is the address to sign out at the provider, "" without one.
 	SignOut(ctx context.Context) string
@@ -29,15 +29,15 @@ type SignIn interface {
 // of the page to come back to.
 const signInPath = sessionPath + "/sign-in"
 
-// flowCookie and a state are added to the name of the cookie of a session for that of a
-// sign-in that is under way, so that those in other tabs have others.
+// flowCookie and a state are the suffix of the cookie name of a sign-in in progress, so that
+// each tab has its own.
 const flowCookie = "-sign-in-"
 
-// maxFlows limits the length of all such cookies of a browser, in bytes: many proxies take
-// headers of 8 KiB.
+// maxFlows limits the total length of these cookies in bytes: many proxies limit headers to 8
+// KiB.
 const maxFlows = 4 << 10
 
-// failedFragment is added to the address of the page with the oidc.Failure of a sign-in.
+// failedFragment and the oidc.Failure of a sign-in are appended to the address of the page.
 const failedFragment = "#sign-in-failed="
 
 // signInRows are the routes of signing in at a provider. A browser opens them as pages.
@@ -50,7 +50,7 @@ func (s *Server) signInRows() []endpoint.Stranger {
 			endpoint.Stranger{Method: http.MethodGet, Path: path, Operation: operation, Class: endpoint.ClassSignIn},
 			func(ctx *gin.Context) error {
 				to, err := run(ctx)
-				if to != "" || err != nil { // else it is answered
+				if to != "" || err != nil { // otherwise it is already answered
 					leadTo(ctx, to, err)
 				}
 				return nil
@@ -82,8 +82,7 @@ func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
 	return address, nil
 }
 
-// forgetFlows deletes the cookies of sign-ins that are under way if they are longer than
-// most bytes.
+// forgetFlows deletes the cookies of sign-ins in progress if they are longer than most bytes.
 func (s *Server) forgetFlows(ctx *gin.Context, most int) {
 	var names []string
 	for _, c := range ctx.Request.Cookies() {
@@ -118,8 +117,8 @@ func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
 	return back, err
 }
 
-// leadTo makes the browser open an address, which learns nothing of this one. After an
-// error it is that of the page that explains the failure.
+// leadTo redirects the browser to an address, without a referrer. After an error it is that
+// of the page that explains the failure.
 func leadTo(ctx *gin.Context, address string, err error) {
 	if err != nil {
 		address += failedFragment + string(oidc.FailureOf(err))

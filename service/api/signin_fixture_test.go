@@ -104,7 +104,7 @@ func (v *visitor) begin(back string) string {
 	return location
 }
 
-// finish opens the callback and returns where it leads to.
+// finish opens the callback and returns the address that it redirects to.
 func (v *visitor) finish(answer url.Values) string {
 	v.t.Helper()
 	status, location, text := v.do("GET", oidc.CallbackPath+"?"+answer.Encode())
@@ -161,7 +161,7 @@ func (v *visitor) plant(name, value string) {
 	v.http.Jar.SetCookies(u, []*http.Cookie{{Name: name, Value: value, Path: "/", Secure: true}})
 }
 
-// flow returns the name of the only cookie, which must be that of a sign-in under way.
+// flow returns the name of the only cookie, which must be that of a sign-in in progress.
 func (v *visitor) flow() (name string) {
 	v.t.Helper()
 	all := v.cookies()

@@ -15,7 +15,7 @@ import (
 	"atlas/service/oidc"
 )
 
-// What was finished is not finished again, even with the cookie: the provider is not asked.
+// A finished sign-in is not finished again, even with the cookie: the provider is not called.
 func TestSignInIsFinishedOnce(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)
@@ -37,7 +37,7 @@ func TestSignInIsFinishedOnce(t *testing.T) {
 	}
 }
 
-// Tabs of one browser sign in side by side, and a foreign answer ends none.
+// Tabs of one browser sign in concurrently, and a foreign answer ends none.
 func TestSignInsInTwoTabs(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)
@@ -61,7 +61,7 @@ func TestSignInsInTwoTabs(t *testing.T) {
 	}
 }
 
-// A browser that begins again and again does not collect more than a header takes.
+// A browser that begins repeatedly does not collect more cookies than fit into a header.
 func TestManySignInsUnderWay(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)
@@ -84,7 +84,7 @@ func TestManySignInsUnderWay(t *testing.T) {
 	}
 }
 
-// holdTokens makes the token endpoint answer nobody until letGo is called, and returns how many wait.
+// holdTokens blocks the token endpoint until letGo is called, and returns how many wait.
 func (p *provider) holdTokens(t *testing.T) (waiting func() int, letGo func()) {
 	t.Helper()
 	held := make(chan struct{})
@@ -121,7 +121,7 @@ func (w *signInWorld) hang(t *testing.T, n int) (done func()) {
 	return func() { letGo(); group.Wait() }
 }
 
-// A provider that does not answer holds few places of the server.
+// A provider that does not answer takes few places of the server.
 func TestSignInsPastTheBound(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)
@@ -135,8 +135,8 @@ func TestSignInsPastTheBound(t *testing.T) {
 	v.signIn()
 }
 
-// A provider that does not answer and a client that sends its body slowly shut nobody out,
-// however few requests the server takes.
+// A provider that does not answer and a client that sends its body slowly block nobody,
+// however few requests the server accepts.
 func TestVisitsPastTheBound(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t, func(s *api.Server) { s.MaxRequests = 16 })

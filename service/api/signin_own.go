@@ -19,28 +19,29 @@ import (
 
 // OwnSignIn signs people in by the providers of workspaces. *oidc.Own implements it.
 type OwnSignIn interface {
-	// Find returns the workspace whose provider speaks for an address: fault.NotFound for none.
+	// Find returns the workspace whose provider is responsible for an address: fault.NotFound for
+	// none.
 	Find(ctx context.Context, email string) (workspace.ID, error)
-	// The others are those of SignIn, with whose provider it is.
+	// The others are those of SignIn, for the provider of a workspace.
 	Begin(ctx context.Context, in workspace.ID, back string) (address, state, cookie string, err error)
 	Finish(ctx context.Context, in workspace.ID, cookie string, answer url.Values) (g session.Grant, back string, err error)
 	SignOut(ctx context.Context, in workspace.ID) string
 }
 
-// findPath is where a page asks which provider an address has. workspaceParameter of signInPath
-// is whose provider is meant.
+// findPath is where a page looks up the provider of an address. workspaceParameter of
+// signInPath selects the provider.
 const (
 	findPath           = sessionPath + "/provider"
 	workspaceParameter = "workspace"
 )
 
-// byOwnProvider is the way of signing in by a provider of a workspace, as the log has it.
+// byOwnProvider is the way of signing in by a provider of a workspace, in the audit log.
 const byOwnProvider = "own_provider"
 
 var findBody = rule.Only("email", rule.Text(1, workspace.MaxEmail))
 
-// findProvider says where the people of a domain sign in. It answers the same for each address
-// of a domain, whether or not there is such a person.
+// findProvider returns where the people of a domain sign in. The answer is the same for each
+// address of a domain, whether or not the person exists.
 func (s *Server) findProvider(ctx *gin.Context) (any, error) {
 	email, err := endpoint.ReadVisit(ctx, findBody)
 	if err != nil {
@@ -58,17 +59,17 @@ func (s *Server) findProvider(ctx *gin.Context) (any, error) {
 	return answer, err
 }
 
-// signInAt is where people sign in by the provider of a workspace.
+// signInAt is the address to sign in by the provider of a workspace.
 func signInAt(in workspace.ID) string {
 	return signInPath + "?" + workspaceParameter + "=" + in.String()
 }
 
-// noOwn is a workspace without a provider, or none.
+// noOwn is the error for a workspace without a provider, and for no workspace.
 func noOwn() error {
 	return fault.New(fault.NotFound, "no workspace with a provider of its own has this id")
 }
 
-// beginBy starts a sign-in by the provider that a request means.
+// beginBy starts a sign-in by the provider that a request selects.
 func (s *Server) beginBy(ctx *gin.Context, back string) (address, state, cookie string, err error) {
 	text, given := ctx.GetQuery(workspaceParameter)
 	if !given && s.SignIn != nil {
@@ -81,16 +82,16 @@ func (s *Server) beginBy(ctx *gin.Context, back string) (address, state, cookie 
 	return s.Own.Begin(ctx.Request.Context(), in, back)
 }
 
-// fromHere reports whether a page of this server, or the person themselves, opened an address.
-// Browsers that do not say it are asked.
+// fromHere reports whether a page of this server, or the person themselves, opened an
+// address. Requests of browsers that do not report it need confirmation.
 func fromHere(r *http.Request) bool {
 	site := r.Header.Get("Sec-Fetch-Site")
 	return site == "same-origin" || site == "none"
 }
 
-// askFirst answers with a page that asks whether to sign in by the provider of a workspace. Else
-// another site could sign somebody in, unseen, to a workspace of its own choice: what they entered
-// there would be in the hands of its people.
+// askFirst answers with a page that asks whether to sign in by the provider of a workspace.
+// Otherwise another site could sign somebody in, unnoticed, to a workspace of its own choice,
+// whose people would then see what they enter.
 func (s *Server) askFirst(ctx *gin.Context, back string) error {
 	in, err := workspace.ParseID(ctx.Query(workspaceParameter))
 	if err != nil || s.Own == nil {
@@ -108,7 +109,7 @@ func (s *Server) askFirst(ctx *gin.Context, back string) error {
 	if u, err := url.Parse(p.Issuer); err == nil {
 		host = u.Host
 	}
-	// A form could not lead to the provider: the policy of the page holds for where it leads, too.
+	// A form could not redirect to the provider: the page's policy applies to redirects too.
 	to := signInAt(in) + "&" + url.Values{"return": {back}}.Encode()
 	ctx.Header("Content-Security-Policy", endpoint.PlainPolicy)
 	ctx.Header("Referrer-Policy", "no-referrer")
@@ -125,7 +126,7 @@ func (s *Server) askFirst(ctx *gin.Context, back string) error {
 	return nil
 }
 
-// finishAt ends a sign-in at the address of a provider.
+// finishAt completes a sign-in at the callback address of a provider.
 func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant, back, by string, err error) {
 	c, answer := endpoint.CallOf(ctx).WithOrigin(), ctx.Request.URL.Query()
 	text := ctx.Param(workspaceParameter)
@@ -154,7 +155,8 @@ func (s *Server) ownRows(
 	}
 }
 
-// signOutAt is where who has signed out does so at their provider too, "" for nowhere.
+// signOutAt is where somebody who has signed out also signs out at their provider, "" for
+// nowhere.
 func (s *Server) signOutAt(ctx context.Context, found session.Session) string {
 	switch own := found.Own.Workspace; {
 	case found.Subject == "":

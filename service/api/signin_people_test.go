@@ -13,7 +13,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Who signs in becomes a member whom an operator named only by a verified address, once.
+// A person who signs in with a verified address becomes the member whom an operator added by
+// it, once.
 func TestSignInByAddress(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)
@@ -52,7 +53,7 @@ func TestSignInByAddress(t *testing.T) {
 		false,
 	)
 
-	// A subject that is a UUID is the user of an access token of the issuer too.
+	// A UUID subject is also the user of an access token of the issuer.
 	w.member(t, w.in, "ben@example.com", people.MemberRole)
 	sub := uuid.NewString()
 	ben := as(jwt.MapClaims{"sub": sub, "email": "ben@example.com", "email_verified": true})
@@ -64,10 +65,10 @@ func TestSignInByAddress(t *testing.T) {
 	if a := w.call(t, token, "GET", "/workspace", ""); a.status != 200 {
 		t.Errorf("an access token of Ben: %d %s", a.status, a.text)
 	}
-	// Who may choose a subject cannot choose the id that is made of another's.
+	// A person who can choose a subject cannot choose the id that is derived from another's.
 	isMember("the id of Ann as a subject", as(jwt.MapClaims{"sub": ann.User.ID.String()}), false)
 
-	// Some providers tell the address only when asked.
+	// Some providers return the address only in the userinfo answer.
 	w.member(t, w.in, "cleo@example.com", people.MemberRole)
 	w.provider.set(func(p *provider) { p.apart = true })
 	isMember("Cleo", as(jwt.MapClaims{"sub": "cleo", "email": "cleo@example.com", "email_verified": true}), true)
@@ -124,8 +125,8 @@ func TestSessionOfAMemberWhoIsRemoved(t *testing.T) {
 	}
 }
 
-// A session ends when its provider asks for the person again, and not when the client is
-// configured wrongly.
+// A session ends when its provider requires a new sign-in, and not when the client is
+// misconfigured.
 func TestRenewalIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)

@@ -54,7 +54,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("the workspace: %d %s", status, text)
 	}
 
-	// What the provider gave stays on the server, and Redis gives no session away.
+	// The provider's tokens stay on the server, and reading Redis reveals no session.
 	redis, err := credits.Open(backends.Redis(t))
 	fatal(t, err)
 	t.Cleanup(func() { _ = redis.Close() })
@@ -75,7 +75,7 @@ func TestSignIn(t *testing.T) {
 		t.Errorf("Redis has %d sessions of Ann", found)
 	}
 
-	// Out, at the provider too.
+	// Signing out, at the provider too.
 	if a := v.session("DELETE"); !strings.HasPrefix(
 		a.SignOut,
 		w.provider.URL+"/end?client_id=explorer&post_logout_redirect_uri=https%3A%2F%2F",
@@ -143,7 +143,7 @@ func TestSignInIsRefused(t *testing.T) {
 		"no cookie":                 {oidc.Expired, nil, func(v *visitor, _ url.Values) { v.plant(v.flow(), "") }},
 		"an invented cookie":        {oidc.Expired, nil, func(v *visitor, _ url.Values) { v.plant(v.flow(), strings.Repeat("A", 300)) }},
 		"another browser's code": {oidc.Refused, nil, func(v *visitor, a url.Values) {
-			// Eve makes Ann's browser finish with the code of Eve: PKCE and nonce are not hers.
+			// Eve makes Ann's browser finish with Eve's code: PKCE and nonce do not match.
 			eve := w.visitor(t)
 			a.Set("code", w.provider.approve(t, eve.begin("/")).Get("code"))
 		}},
@@ -189,8 +189,8 @@ func TestSignInIsRefused(t *testing.T) {
 	}
 }
 
-// wantReasons fails unless the log says why signing in was refused, without anything of a token, of
-// a person or of what the provider wrote.
+// wantReasons fails unless the log has the reasons of refused sign-ins, without anything from
+// a token, a person or the provider.
 func wantReasons(t *testing.T, log string) {
 	t.Helper()
 	for _, value := range []string{"ann@", "sub of ann", "eve@", "evil", "script", "invented", "xxxx", "eyJ", `\"another\"`} {
@@ -241,7 +241,7 @@ func TestProviderIsAway(t *testing.T) {
 	}
 }
 
-// A session that was there before is not the one of who signs in.
+// A session that existed before is not the one of the new sign-in.
 func TestSessionFixation(t *testing.T) {
 	t.Parallel()
 	w := newSignInWorld(t)

@@ -16,7 +16,7 @@ const tagSkills = "Skills"
 
 func (s *Server) skillRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	const personal = fault.UserIdentityRequired // an API key asks for something that belongs to a user
+	const personal = fault.UserIdentityRequired // an API key asks for something personal
 	return []endpoint.Route{
 		{Method: "POST", Path: "/workspace/skills/find", Operation: "find_skills",
 			Scope: read, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 128},

@@ -65,7 +65,7 @@ func (s *Server) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([
 	return s.People.Subscriptions.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
-// maxChannels leaves room for a channel that is given twice, which counts once.
+// maxChannels allows for a channel that is given twice and counts once.
 const maxChannels = 10
 
 var subscriptionUpsert = rule.Object(
@@ -81,7 +81,7 @@ var subscriptionUpsert = rule.Object(
 	),
 ).Named("SignalSubscriptionUpsert")
 
-// subscriptionDelivery shows a delivery by the channels that a value names.
+// subscriptionDelivery maps the value of a delivery to its channels.
 func subscriptionDelivery(v input.Value) string {
 	channels := rule.Array("", channel, 1, maxChannels)
 	if v.Kind != input.Array {

@@ -17,8 +17,8 @@ type suggestions struct {
 	Suggestions []query.Suggestion `json:"suggestions"`
 }
 
-// TestSuggestOverHTTP checks that suggestions cost nothing, that names of persons and
-// addresses are not suggested, and what is refused.
+// TestSuggestOverHTTP checks that suggestions are free, that names of persons and addresses
+// are not suggested, and what is refused.
 func TestSuggestOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()

@@ -10,8 +10,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// TestTyposOverHTTP searches with typos at every entrance. What is offered where nothing
-// matches is never of another workspace, of notes or of an address.
+// TestTyposOverHTTP searches with typos on every route. Suggestions never come from another
+// workspace, from notes or from an address.
 func TestTyposOverHTTP(t *testing.T) {
 	t.Parallel()
 	data := searchtest.NewWorld()
@@ -79,7 +79,8 @@ func TestTyposOverHTTP(t *testing.T) {
 			}
 		}
 	}
-	// In all forms notes are searched too, of the own book alone, and pieces of addresses never.
+	// Searches of all forms also search notes, of the own book only, and never parts of
+	// addresses.
 	for _, c := range []struct {
 		key, path, query string
 		count            int
@@ -102,7 +103,7 @@ func TestTyposOverHTTP(t *testing.T) {
 			t.Errorf("%s of %s in all forms: %v, want %+v", c.path, c.query, m, c)
 		}
 	}
-	var found map[string]any // what is charged for searches addresses too
+	var found map[string]any // charged searches also search addresses
 	w.call(t, w.key, "POST", "/data/contacts/search", `{"query":"seccretive","words":"exact","typos":"auto"}`).into(t, nil, &found)
 	if found["credits"] != 3.0 {
 		t.Errorf("by address: %v", found)

@@ -15,8 +15,8 @@ import (
 
 // Unsubscriber ends e-mails of signals and alerts. *postgres.System implements it.
 type Unsubscriber interface {
-	// WantsMail returns the name of the workspace too: fault.NotFound for a user who is
-	// no member.
+	// WantsMail also returns the name of the workspace: fault.NotFound for a user who is not a
+	// member.
 	WantsMail(ctx context.Context, in workspace.ID, user workspace.UserID) (name string, wants bool, err error)
 	SetWantsMail(ctx context.Context, in workspace.ID, user workspace.UserID, wants bool) error
 }
@@ -26,12 +26,12 @@ type MailLinks interface {
 	Read(token string) (in workspace.ID, user workspace.UserID, err error)
 }
 
-// unsubscribePath is where links of e-mails lead: outside of the contract of the API.
+// unsubscribePath is the address of links in e-mails, outside of the contract of the API.
 const unsubscribePath = "/unsubscribe"
 
-// unsubscribeRows are the page that ends e-mails. A GET shows it and changes nothing:
-// mail programs open links by themselves. A POST ends them, by the button or by a mail
-// program (RFC 8058).
+// unsubscribeRows are the page that ends e-mails. A GET shows it and changes nothing: mail
+// programs open links by themselves. A POST ends them, by the button or by a mail program
+// (RFC 8058).
 func (s *Server) unsubscribeRows() []endpoint.Stranger {
 	if s.Unsubscribe == nil {
 		return nil
@@ -43,7 +43,7 @@ func (s *Server) unsubscribeRows() []endpoint.Stranger {
 		}
 		endpoint.CallOf(ctx).Fail(err)
 	}
-	// A link that is none takes no place.
+	// An invalid link takes no place.
 	readsLink := func(c *endpoint.Call) error {
 		_, _, err := s.MailLinks.Read(c.Gin.Query("token"))
 		return err
@@ -68,8 +68,8 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 		return err
 	}
 	if ctx.Request.Method == http.MethodPost {
-		// The button to get them again sends this alone. Mail programs send anything else,
-		// mostly multipart/form-data.
+		// Only the button to subscribe again sends this. Mail programs send anything else, mostly
+		// multipart/form-data.
 		again := string(c.RawBody) == "again=1"
 		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again); err != nil {
 			return err
@@ -86,11 +86,11 @@ func (s *Server) unsubscribe(ctx *gin.Context) error {
 type unsubscribePage struct {
 	Workspace string
 	Wants     bool
-	// Unknown: the link leads nowhere.
+	// Unknown: the link is invalid.
 	Unknown bool
 }
 
-// main says what is so, with the button that changes it.
+// main shows the current state, with the button that changes it.
 func (p unsubscribePage) main() []g.Node {
 	name := g.El("bdi", g.Text("“"+p.Workspace+"”"))
 	button := func(nodes ...g.Node) g.Node { return h.Form(h.Method("post"), h.Button(nodes...)) }

@@ -91,7 +91,7 @@ func TestUnsubscribing(t *testing.T) {
 		}
 	}
 	check("after bad links", in, ann.ID, true)
-	// Nobody is told that an e-mail is ended when it is not.
+	// No page says that an e-mail is ended when it is not.
 	account := workspace.NewUserID()
 	if claimed, err := w.system.ClaimUser(t.Context(), account, ann.Email); err != nil || !claimed {
 		t.Fatalf("not claimed: %v", err)

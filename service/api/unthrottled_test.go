@@ -24,8 +24,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Routes that are never throttled by credits count for the rate of a key all the same, and
-// some have a bucket of their own.
+// Routes that credits never throttle still count for the rate of a key, and some have a
+// bucket of their own.
 func TestPaceOfUnthrottledRoutes(t *testing.T) {
 	t.Parallel()
 	redis, err := credits.Open(backends.Redis(t))
@@ -64,7 +64,7 @@ func TestPaceOfUnthrottledRoutes(t *testing.T) {
 	}
 }
 
-// Ready answers about fields are those that would be made.
+// Cached answers about fields are equal to computed ones.
 func TestReadyFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -112,7 +112,7 @@ func TestReadyFields(t *testing.T) {
 	}
 }
 
-// Ready lists of tools differ from those of the protocol's library in nothing but the id.
+// Cached lists of tools differ from those of the protocol's library only in the id.
 func TestReadyTools(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)

@@ -32,7 +32,7 @@ type RecordSearcher interface {
 	PivotView(ctx context.Context, v views.View, request query.PivotRequest) (query.Pivot, error)
 }
 
-// viewBodies is a search request of a View, whose dataset is not known yet.
+// viewBodies is a search request of a View whose dataset is not known yet.
 var viewBodies = func() *schema.Schema {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Held {
@@ -126,8 +126,8 @@ func membersDataSchema(codes ...fault.Code) *schema.Schema {
 // recordIDKey names a record in the results of a change.
 const recordIDKey = "record_id"
 
-// membersReply is BatchReply with the View's id. A change of one record answers
-// as a batch of one.
+// membersReply is BatchReply with the View's id. A change of one record answers like a batch
+// of one.
 func membersReply(c *endpoint.Call, results []endpoint.BatchResult) (endpoint.Reply, error) {
 	items, m, err := c.ItemResults(recordIDKey, results)
 	return endpoint.Reply{Data: membersData{views.ID(c.PathID("id")), items}, Metadata: m}, err
@@ -197,8 +197,8 @@ func (s *Server) searchViewRecords(c *endpoint.Call) (endpoint.Reply, error) {
 	return s.search(c, search)
 }
 
-// viewSearch is a search of a View, whose body parse parses. found has Views that were read
-// before, and gets this one, if it is not nil.
+// viewSearch is a search of a View, whose body parse parses. found caches Views that were
+// read, unless it is nil.
 func (s *Server) viewSearch(
 	c *endpoint.Call, id views.ID, found map[views.ID]views.View, parse func(catalog.Dataset) (query.Query, error),
 	body input.Value,
@@ -230,7 +230,7 @@ func (s *Server) viewSearch(
 	}, v, nil
 }
 
-// rowsOf are the rows of a page, none as an empty array.
+// rowsOf returns the rows of a page, an empty array for none.
 func rowsOf(p query.Page) []jsontext.Value {
 	if p.Rows == nil {
 		return []jsontext.Value{}
@@ -238,8 +238,8 @@ func rowsOf(p query.Page) []jsontext.Value {
 	return p.Rows
 }
 
-// checkCursor refuses a cursor that no search of the View can have returned,
-// whatever the View's dataset is.
+// checkCursor refuses a cursor that no search of a View could have returned, whatever the
+// View's dataset is.
 func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) {
 	if body.Get("search_after").Kind != input.String {
 		return nil
@@ -256,8 +256,8 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	return refused
 }
 
-// viewToSearch returns a View. If there is none, the issues that the body
-// has for every View come first; parse parses the body.
+// viewToSearch returns a View. If there is none, issues of the body that any View has come
+// first; parse parses the body.
 func (s *Server) viewToSearch(c *endpoint.Call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
 	v, err := s.Views.Views.ToSearch(c.Context(), c.Workspace(), id)
 	if fault.CodeOf(err) == fault.ViewNotFound {
@@ -274,8 +274,8 @@ func searchOfView(body input.Value) func(catalog.Dataset) error {
 	}
 }
 
-// ofAnyDataset returns what is wrong with a body for every dataset of its View, nil if
-// nothing is. parse parses the body.
+// ofAnyDataset returns the issues that a body has for every dataset of its View, nil for
+// none. parse parses the body.
 func ofAnyDataset(parse func(catalog.Dataset) error) error {
 	var common []fault.Issue
 	for i, d := range catalog.Held {

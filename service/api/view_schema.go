@@ -23,7 +23,7 @@ var (
 		Described("`version` alone for a Static View; with `q` and `fields` for a Dynamic one, whose conditions are those of its dataset."))
 )
 
-// ofHeld makes a value for each dataset that workspaces hold records of.
+// ofHeld makes a value for each dataset that workspaces hold.
 func ofHeld[T any](of func(catalog.Dataset) T) map[catalog.Dataset]T {
 	all := map[catalog.Dataset]T{}
 	for _, d := range catalog.Held {
@@ -53,7 +53,7 @@ var viewSchema = schema.Named("View", schema.Object(
 	),
 ))
 
-// definition is what says which records a Dynamic View shows.
+// definition is the schema of a Dynamic View's definition.
 func definition(d catalog.Dataset) *schema.Schema {
 	var fields []schema.Property
 	for _, k := range views.DefinitionKeys(d) {
@@ -100,8 +100,8 @@ func condition(k views.DefinitionKey) *schema.Schema {
 		Described(k.Field.Description + "; values must differ in more than case and accents.")
 }
 
-// viewUpsert is what an upsert takes: one shape for each kind of View that it
-// creates, and one for changes.
+// viewUpsert is the schema of an upsert: one shape for each kind of View that it creates, and
+// one for changes.
 var viewUpsert = schema.Named("ViewUpsert", &schema.Schema{OneOf: []*schema.Schema{
 	createDynamic(catalog.Accounts), createDynamic(catalog.Contacts), createDynamic(catalog.Projects),
 	createView("CreateStaticView",

@@ -471,8 +471,8 @@ func TestFavoritesOverHTTP(t *testing.T) {
 	}
 }
 
-// TestFaultsOfPathAndBody: problems of the body are reported together with an invalid
-// id in the path.
+// TestFaultsOfPathAndBody: problems of the body are reported together with an invalid id in
+// the path.
 func TestFaultsOfPathAndBody(t *testing.T) {
 	t.Parallel()
 	w := newViewWorld(t)

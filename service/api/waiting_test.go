@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// A request that waits is answered by what its caller may do when the waiting ends, as if
-// it had been sent then, also where the ceiling is used up.
+// A waiting request is checked again when the wait ends, as if it had been sent then,
+// including the ceiling.
 func TestAccessThatEndsWhileARequestWaits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -31,7 +31,7 @@ func TestAccessThatEndsWhileARequestWaits(t *testing.T) {
 		w.call(t, key, "POST", path, `{}`).into(t, new(any), &from)
 		body := `{"wait_s":8,"records":true,"cursor":"` + from.Next + `"}`
 		tokens := map[string]string{"a revoked key": key, "a removed admin": tokenFor(t, admin)}
-		if r.Throttling != endpoint.Metered { // what changes in the workspace ends the waiting, a removal too
+		if r.Throttling != endpoint.Metered { // changes in the workspace end the wait, including a removal
 			body = `{"wait_s":8,"cursor":"` + from.Next + `"}`
 			delete(tokens, "a removed admin")
 		}

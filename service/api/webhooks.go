@@ -153,7 +153,7 @@ var deliverySchema = schema.Named("WebhookDelivery", schema.Object(
 	schema.Required("created_at", schema.Time()),
 ))
 
-// webhookData and deliveryData are the answers about one of them.
+// webhookData and deliveryData are the answers about one webhook or delivery.
 type (
 	webhookData struct {
 		Webhook webhooks.Webhook `json:"webhook"`
@@ -181,7 +181,7 @@ func (s *Server) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webh
 	return page, err
 }
 
-// maxEvents leaves room for events that are given twice, which count once.
+// maxEvents allows for events that are given twice and count once.
 const maxEvents = 20
 
 func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
@@ -197,7 +197,7 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 			),
 			func(c *webhooks.Change) *string { return &c.URL },
 		),
-		// Upsert checks it too; here it is told with the other problems.
+		// Upsert checks it too; here it is reported with the other issues.
 		rule.Step(func(issues *input.Issues, body *input.Reader, c *webhooks.Change) {
 			if err := s.People.Webhooks.Guard.Check(c.URL); c.URL != "" && err != nil {
 				issues.Add(fault.Custom, body.Path("url"), "%s", err)
@@ -250,7 +250,7 @@ var replaySpan = rule.Object(
 	rule.Required("to", query.TimeRule(), func(s *webhooks.Span) *time.Time { return &s.To }),
 )
 
-// replayData is the answer to a replay of a span.
+// replayData is the answer to a replay of a time range.
 type replayData struct {
 	Replayed int64   `json:"replayed"`
 	Next     *string `json:"next"`

@@ -47,7 +47,7 @@ func TestWebhooks(t *testing.T) {
 	}
 	hook := base + "/" + first.ID
 
-	// The secret is nowhere else, and is not stored as it is.
+	// The secret is nowhere else, and is not stored in plain text.
 	var list struct{ Webhooks []webhook }
 	if w.call(t, key, "GET", base, "").into(t, &list, nil); len(list.Webhooks) != 1 || list.Webhooks[0].Secret != "" ||
 		list.Webhooks[0].ID != first.ID {
@@ -69,7 +69,7 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("rotated: %+v", made.Webhook)
 	}
 
-	// An upsert changes and enables it, and keeps the secret.
+	// An upsert changes and enables it, and leaves the secret.
 	disable := func() {
 		w.exec(t, `UPDATE webhooks SET enabled = false, failing_since = now()`)
 	}
@@ -144,7 +144,7 @@ func TestWebhooks(t *testing.T) {
 		t.Errorf("an unknown delivery: %s", a.text)
 	}
 
-	// To a disabled one nothing is replayed, but a test is sent.
+	// Nothing is replayed to a disabled one, but a test is sent.
 	disable()
 	for _, a := range []answer{
 		w.call(t, key, "POST", delivery+"/replay", ""), w.call(t, key, "POST", hook+"/replay", `{"from":"2020-01-01","to":"2100-01-01"}`),
