@@ -8,7 +8,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// operationName is how packages that know nothing of HTTP name an operation in a message.
+// operationName matches the name of an operation in a message: packages that know nothing of
+// HTTP write these.
 var operationName = regexp.MustCompile("`[a-z_]+`")
 
 // addresses are the method and the path of operations, by their names.
@@ -22,7 +23,7 @@ func addressesOf(routes []Route) addresses {
 	return of
 }
 
-// in is a message with the address of each operation in place of its name.
+// in replaces the names of operations in a message by their addresses.
 func (a addresses) in(message string) string {
 	if !strings.Contains(message, "`") {
 		return message
@@ -35,7 +36,7 @@ func (a addresses) in(message string) string {
 	})
 }
 
-// inAll are the messages with addresses. It leaves messages as they are.
+// inAll are the messages with addresses. It does not modify messages.
 func (a addresses) inAll(messages []string) []string {
 	if !slices.ContainsFunc(messages, operationName.MatchString) {
 		return messages
@@ -47,7 +48,7 @@ func (a addresses) inAll(messages []string) []string {
 	return all
 }
 
-// inIssues are the issues with addresses. It leaves issues as they are.
+// inIssues are the issues with addresses. It does not modify issues.
 func (a addresses) inIssues(issues []fault.Issue) []fault.Issue {
 	if !slices.ContainsFunc(issues, func(i fault.Issue) bool { return operationName.MatchString(i.Message) }) {
 		return issues
@@ -59,5 +60,5 @@ func (a addresses) inIssues(issues []fault.Issue) []fault.Issue {
 	return all
 }
 
-// Addressed are sentences for the caller, with addresses.
+// Addressed are the messages for the caller, with addresses.
 func (c *Call) Addressed(messages []string) []string { return c.server.addresses.inAll(messages) }

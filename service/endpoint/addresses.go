@@ -7,8 +7,8 @@ import (
 	"atlas/service/ratelimit"
 )
 
-// Searches that read e-mail addresses and find nothing cost nothing, and would tell
-// anybody which addresses there are (docs/api.md, "Free operations").
+// Searches that read e-mail addresses and find nothing are free. Without a limit, anybody
+// could find out which addresses exist (docs/api.md, "Free operations").
 
 // DefaultAddressesHourly is the default of Server.AddressesHourly.
 const DefaultAddressesHourly = 1_000
@@ -39,8 +39,8 @@ func (c *Call) ReadAddresses() (found func(), err error) {
 	}, nil
 }
 
-// Guarded runs a metered read that says how many rows it charges. If it reads addresses it
-// is guarded.
+// Guarded runs a metered read that reports how many rows it charges. If it reads addresses it
+// takes tokens of ReadAddresses.
 func (c *Call) Guarded(reads bool, run func() (r Reply, delivered int, err error)) (Reply, int, error) {
 	if !reads {
 		return run()

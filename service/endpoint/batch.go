@@ -18,8 +18,8 @@ import (
 // MaxBatch is the maximum number of items in a batch; the minimum is 1.
 const MaxBatch = 100
 
-// sentItem is one item of a batch as the client sent it: its value and its JSON
-// problems, with paths relative to the item.
+// sentItem is one item of a batch as the client sent it: its value and its JSON issues, with
+// paths relative to the item.
 type sentItem struct {
 	Value  input.Value
 	Issues input.Issues
@@ -31,8 +31,8 @@ type BatchItem[T any] struct {
 	Err error
 }
 
-// BatchItems reads a body of exactly { name: [ 1..most items ] } and the members that
-// options takes, if it is not nil. An invalid envelope fails the call; an invalid item fails alone.
+// BatchItems reads a body of exactly { name: [ 1..most items ] } and the members that options
+// takes, if it is not nil. An invalid envelope fails the call; an invalid item fails alone.
 func (c *Call) BatchItems(name string, most int, options func(*input.Issues, *input.Reader)) ([]sentItem, error) {
 	data, err := c.read()
 	if err != nil {
@@ -91,7 +91,7 @@ func ValidItems[T any](items []BatchItem[T]) (positions []int, valid []T) {
 	return positions, valid
 }
 
-// ResultsOf returns the results of a batch of ids before it is executed.
+// ResultsOf returns the results of a batch of ids, before it runs.
 func ResultsOf[T fmt.Stringer](items []BatchItem[T]) []BatchResult {
 	results := make([]BatchResult, len(items))
 	for i, item := range items {
@@ -117,6 +117,7 @@ type BatchMetadata struct {
 	Failed    int   `json:"failed"`
 }
 
+// BatchMetadataSchema is the schema of BatchMetadata.
 var BatchMetadataSchema = schema.Named("BatchMetadata", schema.Object(
 	schema.Required("credits", schema.Always(0)),
 	schema.Required("succeeded", schema.Integer(0, MaxBatch).Example(1)),
@@ -129,9 +130,9 @@ type ItemError struct {
 	Message string        `json:"message"`
 	DocURL  string        `json:"doc_url"`
 	Issues  []fault.Issue `json:"issues,omitzero"`
-	// MergedInto is what a record became that is not found.
+	// MergedInto is the id of the record that the missing one was merged into.
 	MergedInto string `json:"merged_into,omitzero"`
-	// Current is what the workspace says of a record that is not as expected.
+	// Current is the workspace's data on a record that is not as expected.
 	Current jsontext.Value `json:"current,omitzero"`
 }
 
@@ -161,13 +162,12 @@ const (
 	TooManyBytes    = "not searched, because the records of this batch already have 16 MB; send it in another batch"
 )
 
-// unavailableTexts are messages of items of which it is known that they were not done.
+// unavailableTexts are messages of items that are known not to be done.
 var unavailableTexts = []string{notTriedText, NotSearchedText, TooManyBytes}
 
-// OneByOne executes the valid items, each in a transaction of its own. It stops at
-// an outage, because the remaining items would wait for the same backend, and at an
-// internal error.
-// With an Idempotency-Key, what an earlier request did is not done again.
+// OneByOne executes the valid items, each in a transaction of its own. It stops at an outage,
+// because the remaining items would wait for the same backend, and at an internal error. With
+// an Idempotency-Key, items that an earlier request completed are not repeated.
 func (c *Call) OneByOne(results []BatchResult, do func(i int) BatchResult) (err error) {
 	stopped := false
 	for i := range results {
@@ -236,6 +236,7 @@ func (c *Call) BatchReply(idKey string, results []BatchResult) (Reply, error) {
 	return Reply{map[string]any{"results": items}, m}, err
 }
 
+// ItemErrorOf is the error of an item in the response.
 func (c *Call) ItemErrorOf(err error) ItemError {
 	s := c.server
 	e := FaultOf(err)
@@ -270,8 +271,8 @@ func BatchCodes(own ...fault.Code) []fault.Code {
 	return append([]fault.Code{fault.InvalidInput, fault.Internal, fault.Unavailable}, own...)
 }
 
-// BatchResults are the outcomes of a batch's items. data is nil if successful items
-// have none. The id is missing if the item was too malformed to read it.
+// BatchResults is the schema of the results of a batch's items. data is nil if successful
+// items have none. The id is missing if the item was too malformed to read it.
 func BatchResults(idKey string, data *schema.Schema, codes ...fault.Code) *schema.Schema {
 	index := schema.Required("index", schema.Integer(0, MaxBatch-1))
 	if len(codes) == 0 {

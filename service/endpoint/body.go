@@ -19,6 +19,7 @@ import (
 // MaxBody is the largest request body, in bytes.
 const MaxBody = 1 << 20
 
+// TooLargeText is the message for a body of more than MaxBody bytes.
 const TooLargeText = "a request body may have at most %d bytes"
 
 // Body reads the request's JSON object. A missing body is {}.
@@ -36,13 +37,12 @@ func (c *Call) Body() (input.Value, error) {
 	return v, input.Issues(issues).Err()
 }
 
-// explicitOnly are the members that null does not leave out. Who sends one means something by
-// it: without it the request would be charged, or overwrite what another wrote, or keep what
-// it is to clear.
+// explicitOnly are the members whose null is an error: dropping them would charge the
+// request, overwrite somebody's change, or leave a value that it means to clear.
 var explicitOnly = []string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}
 
-// WithoutNulls is an object without the members that are null and might have been left out.
-// Generated clients send null for what nobody has set. Within a member null stays an error.
+// WithoutNulls is an object without optional members that are null. Generated clients send
+// null for unset members. Within a member null stays an error.
 func WithoutNulls(v input.Value, s *schema.Schema) input.Value {
 	v.Members = slices.DeleteFunc(slices.Clone(v.Members), func(m input.Member) bool {
 		return m.Value.Kind == input.Null && !slices.Contains(explicitOnly, m.Name) && s.Omits(m.Name)
@@ -50,8 +50,8 @@ func WithoutNulls(v input.Value, s *schema.Schema) input.Value {
 	return v
 }
 
-// withoutMisplaced is a body without the members that belong elsewhere in the request; of
-// those it adds issues.
+// withoutMisplaced is a body without the members that belong elsewhere in the request, for
+// which it adds issues.
 func (c *Call) withoutMisplaced(v input.Value) input.Value {
 	v.Members = slices.DeleteFunc(v.Members, func(m input.Member) bool {
 		place := c.placeOf(m)
@@ -64,7 +64,7 @@ func (c *Call) withoutMisplaced(v input.Value) input.Value {
 	return v
 }
 
-// placeOf says where a member belongs that the body does not have; "" if it does not know.
+// placeOf says where a misplaced member of a body belongs; "" if it is not known.
 func (c *Call) placeOf(m input.Member) string {
 	body := c.Route.Body
 	switch {
@@ -87,10 +87,9 @@ func (c *Call) placeOf(m input.Member) string {
 	return ""
 }
 
-// Receive reads the whole body before the handler runs, even if the route takes no
-// body, so that no route acts on half a request. It stores a read error in BodyErr,
-// which read returns later, in the order of the checks. It returns false when a memory
-// limit is reached.
+// Receive reads the whole body before the handler runs, even if the route takes no body, so
+// that no route acts on half a request. It stores a read error in BodyErr, which read returns
+// later, in the order of the checks. It returns false when a memory limit is reached.
 func (c *Call) Receive() (room bool) {
 	r := c.Gin.Request
 	if r.Body == nil || r.Body == http.NoBody {
@@ -121,8 +120,7 @@ func (c *Call) Receive() (room bool) {
 			}
 			if next > smallBody && !c.reserveReceived(next-cap(b)) {
 				c.reservedBytes.release()
-				// A client may miss the answer if its connection is closed while it
-				// sends.
+				// A client may miss the answer if its connection is closed while it sends.
 				_, _ = io.Copy(io.Discard, body)
 				return false
 			}
@@ -147,8 +145,9 @@ func (c *Call) Receive() (room bool) {
 
 const noBodyText = "this route takes no body"
 
-// checkStray adds an issue about a body, given its first bytes, of a route that takes none:
-// who sends one relies on it. Some programs always send {} or null, which asks for nothing.
+// checkStray adds an issue about the body, given its first bytes, of a route that takes none:
+// the client expects it to have an effect. Some programs always send {} or null, which is
+// allowed.
 func (c *Call) checkStray(start []byte) {
 	switch string(bytes.TrimSpace(start)) {
 	case "", "{}", "null":

@@ -26,8 +26,7 @@ const (
 	PlacesSearch = 48
 	// PlacesRecords is for routes that read only Postgres, and for writes.
 	PlacesRecords = 16
-	// PlacesGetBatch is low: an answer may have 7,600 records, a hundred with their
-	// related ones.
+	// PlacesGetBatch is low: an answer may have 7,600 records, a hundred with their related ones.
 	PlacesGetBatch = 8
 	// PlacesSearchBatch is low: a batch has as many records as ten searches.
 	PlacesSearchBatch = 8

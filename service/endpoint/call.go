@@ -24,7 +24,7 @@ type Call struct {
 	Gin    *gin.Context
 	server *Core
 	ID     string
-	// address is where the request comes from.
+	// address is the client's address.
 	address   string
 	Began     time.Time
 	Route     Route
@@ -39,14 +39,14 @@ type Call struct {
 	Params url.Values
 	// PathIssues are the issues of the ids in the path and of unknown query parameters.
 	PathIssues input.Issues
-	// Once identifies the request to repetitions of it, zero if it has no key. kept is what
-	// they get.
+	// Once identifies the request and its repetitions, zero if it has no key. kept is the stored
+	// answer.
 	Once workspace.Once
 	Kept []byte
-	// Unfinished is set if the answer of a batch tells of an outage: the repetition goes on.
+	// Unfinished is set if the answer of a batch reports an outage: the repetition continues it.
 	Unfinished bool
 	// checkedAt is the start of the last check of the caller's access. denied is set if the
-	// access ended while the request waited.
+	// caller lost access while the request waited.
 	checkedAt time.Time
 	denied    bool
 	// phase is the grant from the limiter of the current phase.
@@ -62,7 +62,7 @@ type Call struct {
 	favorites bool
 	// uncredited is set once the request is counted as refused for lack of credits.
 	uncredited bool
-	// Client is where the request comes from, stranger its row if it needs no key.
+	// Client is the client of the request, stranger its row if it needs no key.
 	Client   client
 	stranger *Stranger
 	// Code is the code of the error in the answer.
@@ -75,7 +75,7 @@ type Call struct {
 
 const callKey = "call"
 
-// CallOf is the call of a request, which begin made.
+// CallOf returns the call of a request, which begin created.
 func CallOf(ctx *gin.Context) *Call { return ctx.MustGet(callKey).(*Call) }
 
 // Context ends when the client disconnects or after Server.RequestTimeout.
@@ -84,7 +84,7 @@ func (c *Call) Context() context.Context { return c.Gin.Request.Context() }
 // Workspace is the workspace of the call.
 func (c *Call) Workspace() workspace.ID { return c.Principal.Workspace.ID }
 
-// hstsHeader makes browsers use TLS alone for a year, where it is in front of the service.
+// hstsHeader makes browsers use only TLS for a year, where TLS is in front of the service.
 const hstsHeader = "max-age=31536000"
 
 // begin wraps every request. It sets the id and the timeout, recovers from panics, and
@@ -259,7 +259,7 @@ func (c *Call) identify() error {
 	c.checkedAt = time.Now()
 	identity, err := c.server.Authenticate(c.Gin.Request)
 	if err != nil {
-		return err // whoever it was before is who the log and the headers tell of
+		return err // the log and the headers name the caller as identified before
 	}
 	c.Identity = identity
 	ctx := c.Context()
@@ -270,7 +270,7 @@ func (c *Call) identify() error {
 	return nil
 }
 
-// permit checks what the caller may do in the workspace, which a newcomer has not.
+// permit checks what the caller may do in the workspace; a newcomer has none.
 func (c *Call) permit(in workspace.ID) error {
 	if c.newcomer() {
 		if !c.Identity.Own().Workspace.IsZero() {
@@ -303,10 +303,10 @@ func (c *Call) permit(in workspace.ID) error {
 	return nil
 }
 
-// answer runs the handler. A key beyond its rate, an exhausted ceiling or an exhausted
-// budget is reported before problems of the request. A metered route detects the last two
-// when it reserves credits. If it fails before that, answer checks them. If Redis is away,
-// the answer then is 503, except to a dry run, which does not need it.
+// answer runs the handler. A key beyond its rate, an exhausted ceiling or an exhausted budget
+// is reported before issues of the request. A metered route detects the last two when it
+// reserves credits. If it fails before that, answer checks them. If Redis is unavailable, the
+// answer then is 503, except to a dry run, which does not need Redis.
 func (c *Call) answer() error {
 	if c.Route.Throttling == Metered {
 		c.Gin.Header(headerCharged, "0")
@@ -324,9 +324,9 @@ func (c *Call) answer() error {
 	r, err := c.handleOnce()
 	c.countKey(err)
 	if err != nil {
-		// The context has ended if the client disconnected or did not complete its
-		// body. A request that was refused credits is not checked again, nor one whose
-		// caller has no access any more: that comes first.
+		// The context has ended if the client disconnected or did not complete its body. Credits are
+		// not checked again if they were already refused, nor if the caller lost access: that error
+		// comes first.
 		if c.Route.Throttling == Metered && !c.reserved() && !c.uncredited && !c.denied && c.Context().Err() == nil {
 			window, ceilingErr := c.check()
 			switch {
@@ -342,8 +342,8 @@ func (c *Call) answer() error {
 	return c.render(r)
 }
 
-// handle runs the route's handler, if a route that costs nothing may be used. If the route
-// takes a body, the handler reports the issues of the path together with those of the body.
+// handle runs the route's handler, after the credit check of a free route. If the route takes
+// a body, the handler reports the issues of the path together with those of the body.
 func (c *Call) handle() (Reply, error) {
 	switch c.Route.Throttling {
 	case Free, Limited:

@@ -8,27 +8,27 @@ import (
 	"atlas/workspace"
 )
 
-// client is where a request comes from, for limits by address (docs/operators.md, "Client
+// client is the client of a request, for limits by address (docs/operators.md, "Client
 // addresses").
 type client struct {
-	// address is not valid if it is not known, network is its workspace.ClientNetwork.
+	// address is invalid if it is not known, network is its workspace.ClientNetwork.
 	address netip.Addr
 	Network netip.Prefix
-	// near is set for requests that a balancer or a machine beside this server sends by
-	// itself: from a private address, or a trusted proxy, and for nobody else.
+	// near is set for requests that a load balancer or another machine in the network sends
+	// itself: from a private address or a trusted proxy, and not forwarded.
 	near bool
 }
 
-// forwardingHeaders say that somebody else sent the request first.
+// forwardingHeaders show that a request was forwarded.
 var forwardingHeaders = []string{headerForwardedFor, "Forwarded", "X-Real-Ip", "Via"}
 
 const headerForwardedFor = "X-Forwarded-For"
 
 // clientOf finds the client of a request: the peer of the connection, or, if that is a
-// trusted proxy, the rightmost address in X-Forwarded-For that is none. What other peers
-// say is not believed. A peer of a private address that forwards requests and is not
-// trusted may be a proxy that nobody named: then the address is not known, because one
-// limit for all of its clients would be one for strangers to use up.
+// trusted proxy, the rightmost address in X-Forwarded-For that is not one. The header of
+// other peers is ignored. A private peer that forwards requests and is not trusted may be an
+// unconfigured proxy: then the address is not known, because strangers could use up one limit
+// for all of its clients.
 func (s *Core) clientOf(r *http.Request) client {
 	c := s.findClient(r)
 	c.Network = workspace.ClientNetwork(c.address)
@@ -66,8 +66,8 @@ func (s *Core) findClient(r *http.Request) client {
 	return client{address: address, near: true}
 }
 
-// forwardedFor is the rightmost address in X-Forwarded-For that is no trusted proxy, the
-// leftmost one if all are, and none if one before that cannot be read.
+// forwardedFor is the rightmost address in X-Forwarded-For that is not a trusted proxy, the
+// leftmost one if all are, and none if an address on the way cannot be parsed.
 func (s *Core) forwardedFor(h http.Header) (client netip.Addr) {
 	all := strings.Join(h.Values(headerForwardedFor), ",")
 	for more := true; more; {
@@ -89,7 +89,7 @@ func (s *Core) forwardedFor(h http.Header) (client netip.Addr) {
 	return client
 }
 
-// plain is an address without its zone, and of IPv4 in IPv6 the IPv4 address.
+// plain is an address without its zone, and the IPv4 address of an IPv4-mapped one.
 func plain(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }
 
 // trusts reports whether an address is one of the trusted proxies.
@@ -102,11 +102,11 @@ func (s *Core) trusts(a netip.Addr) bool {
 	return false
 }
 
-// shared are the addresses that providers put between them and their customers (RFC 6598);
-// clouds number machines by them.
+// shared are the addresses between providers and their customers (RFC 6598); clouds also
+// assign them to machines.
 var shared = netip.MustParsePrefix("100.64.0.0/10")
 
-// private reports whether an address is no one's on the internet.
+// private reports whether an address is not routed on the internet.
 func private(a netip.Addr) bool {
 	return a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() || shared.Contains(a)
 }

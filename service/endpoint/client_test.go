@@ -60,7 +60,7 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-// The log names a proxy that nobody named, once.
+// The log names an unconfigured proxy, once.
 func TestLogOfUnnamedProxies(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -11,8 +11,8 @@ import (
 // smallestCompressed is the size from which answers are compressed, in bytes.
 const smallestCompressed = 1025
 
-// compressed compresses JSON with zstd or gzip, whichever the client prefers. Levels
-// are the fastest ones: pages are small, and sent while the client waits.
+// compressed compresses JSON with zstd or gzip, as the client prefers. It uses the fastest
+// levels: pages are small, and the client waits.
 func compressed(h http.Handler) http.Handler {
 	wrap, err := gzhttp.NewWrapper(
 		gzhttp.MinSize(smallestCompressed), gzhttp.ContentTypes([]string{"application/json"}),
@@ -24,6 +24,6 @@ func compressed(h http.Handler) http.Handler {
 	return wrap(h)
 }
 
-// Uncompressed keeps the answer as it is: if an answer has a secret beside text that
-// others choose, its compressed length tells about the secret.
+// Uncompressed disables compression: if an answer has a secret beside text that others
+// choose, its compressed length reveals the secret.
 func Uncompressed(ctx *gin.Context) { ctx.Header(gzhttp.HeaderNoCompression, "1") }

@@ -13,8 +13,8 @@ import (
 // corsMaxAge is how long browsers keep the answer of a preflight, in seconds.
 const corsMaxAge = 600
 
-// allowOrigins lets pages of the origins call the API, without cookies and the like. Answers
-// to other origins, and their preflights, are as without it.
+// allowOrigins lets pages of the origins call the API, without cookies and other credentials.
+// Other origins, and their preflights, get answers without CORS headers.
 func allowOrigins(origins []string) gin.HandlerFunc {
 	policy := cors.New(cors.Options{
 		AllowedOrigins: origins,
@@ -46,7 +46,7 @@ func allowOrigins(origins []string) gin.HandlerFunc {
 // errBadOrigin is the error of CheckOrigin.
 var errBadOrigin = errors.New("an origin is http(s)://host or http(s)://host:port, in lower case, without anything after it and without *")
 
-// CheckOrigin refuses what is not the origin of a page.
+// CheckOrigin refuses a text that is not the origin of a page.
 func CheckOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || origin != u.Scheme+"://"+u.Host ||

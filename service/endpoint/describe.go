@@ -14,6 +14,7 @@ import (
 // DocumentPath is the OpenAPI document's path, below Version.
 const DocumentPath = "/openapi.json"
 
+// TagService is the tag of operations of the service itself.
 const TagService = "Service"
 
 // Document is the OpenAPI document of routes and of the addresses of every server.
@@ -69,7 +70,7 @@ func sharedComponents() openapi.Components {
 func sharedParameters() schema.Map[openapi.Parameter] {
 	in := func(required bool, text string) openapi.Parameter {
 		id := schema.AnyUUID()
-		id.Examples = nil // only a workspace of the caller would work
+		id.Examples = nil // only one of the caller's workspaces would work
 		return openapi.Parameter{Name: "workspace_id", In: "query", Required: required, Schema: id, Description: text}
 	}
 	return schema.Map[openapi.Parameter]{

@@ -1,9 +1,9 @@
-// Package endpoint is the life of a request, whichever resource it is for: router and paths, the
-// caller and their access (call.go), limits and places (shed.go, strangers.go), credits
+// Package endpoint handles every request, whatever its resource: router and paths, the caller
+// and their access (call.go), limits and places (shed.go, strangers.go), credits
 // (metering.go), repetitions (idempotency.go, once.go), bodies (body.go, batch.go), errors
-// (errors.go), answers (reply.go, metadata.go, etag.go), the log, and what the OpenAPI document
-// says of a route (operation.go, describe.go).
+// (errors.go), answers (reply.go, metadata.go, etag.go), the log, and what the OpenAPI
+// document says of a route (operation.go, describe.go).
 //
 // A Core serves a Table of Routes, whose handlers get a Call and return a Reply. docs/api.md
-// states the order of checks. It knows no resource.
+// states the order of checks. The package knows no resource.
 package endpoint

@@ -24,18 +24,18 @@ type Endpoint struct {
 	Body *schema.Schema
 	// BodyOptional means that an absent body is valid. It reads as {}.
 	BodyOptional bool
-	// asSent means that the body is stored: its relative dates stay what they are.
+	// asSent means that the body is stored: its relative dates stay relative.
 	asSent bool
 	// Item is the schema of a valid item of a batch, nil if the body is not a
 	// batch. items is the member of the body that holds the items.
 	Item   *schema.Schema
 	Items  string
 	Handle Handler
-	// again answers a repetition from what the call kept; nil: that is the answer.
+	// again answers a repetition from what the call stored; nil: the stored answer as it is.
 	again func(c *Call, kept []byte) (Reply, error)
 }
 
-// Answering is the endpoint with another answer to repetitions.
+// Answering is the endpoint with another handler for repetitions.
 func (e Endpoint) Answering(again func(c *Call, kept []byte) (Reply, error)) Endpoint {
 	e.again = again
 	return e
@@ -44,8 +44,8 @@ func (e Endpoint) Answering(again func(c *Call, kept []byte) (Reply, error)) End
 // NoBody is the endpoint of a route that takes no body.
 func NoBody(handle Handler) Endpoint { return Endpoint{Handle: handle} }
 
-// Lists is the endpoint of a route that answers a page of elements under a name. The
-// page has limit elements by default.
+// Lists is the endpoint of a route that answers a page of elements under a name, of limit
+// elements by default.
 func Lists[T any](name string, limit int, elements func(c *Call, m ListMetadata) ([]T, error)) Endpoint {
 	return NoBody(func(c *Call) (Reply, error) {
 		m, err := c.Page(limit)
@@ -144,8 +144,8 @@ func (c *Call) PathID(name string) uuid.UUID {
 	return id
 }
 
-// mistakenHeaders are headers that other services take in place of what is known here, and
-// what that is. Who sends one relies on it.
+// mistakenHeaders are headers of other services, and their equivalent here. A client that
+// sends one expects it to have an effect.
 var mistakenHeaders = map[string]string{
 	"X-Idempotency-Key": "send " + HeaderIdempotencyKey, "Idempotent-Key": "send " + HeaderIdempotencyKey,
 	"Idempotency-Token": "send " + HeaderIdempotencyKey,
@@ -157,7 +157,7 @@ var namesOfMistaken = slices.Sorted(maps.Keys(mistakenHeaders))
 const chosenWorkspace = "the workspace is chosen by ?workspace_id="
 
 // CheckPath adds an issue for each path parameter that must be an id and is not, and for
-// names of headers and query parameters that mean nothing.
+// unknown headers and query parameters.
 func (c *Call) CheckPath() {
 	for _, name := range namesOfMistaken {
 		if header := c.Gin.Request.Header; header[name] != nil &&
@@ -197,7 +197,7 @@ func (c *Call) CheckPath() {
 	}
 }
 
-// namesOfTokens are parameters that other services take a token by.
+// namesOfTokens are parameters in which other services accept a token.
 var namesOfTokens = []string{"api_key", "apikey", "api-key", "key", "token", "access_token", "auth"}
 
 // queryParams are the query parameters of the route.

@@ -31,10 +31,10 @@ type errorRow struct {
 	item string
 	// retry means that the response has Retry-After.
 	retry bool
-	// advice is what to do about it, in Markdown; sample is a message. Both are for the
-	// page of errors.
+	// advice says what to do about it, in Markdown; sample is a message. Both are for the page of
+	// errors.
 	advice, sample string
-	// agent is what an agent is told to do about it, "" for nothing.
+	// agent is the advice for agents, "" for none.
 	agent string
 }
 
@@ -227,7 +227,7 @@ var errorTable = map[fault.Code]errorRow{
 		sample: fmt.Sprintf("a Static View holds at most %d records", views.MaxMembers)},
 }
 
-// AgentAdvice is what agents are told to do about errors, by code.
+// AgentAdvice is the advice for agents, by code.
 func AgentAdvice() map[string]string {
 	advice := map[string]string{}
 	for code, row := range errorTable {
@@ -250,16 +250,16 @@ type errorDetails struct {
 	// Name and Issues are those of validation errors.
 	Name   string        `json:"name,omitzero"`
 	Issues []fault.Issue `json:"issues,omitzero"`
-	// MergedInto is what a record became that is not found.
+	// MergedInto is the id of the record that the missing one was merged into.
 	MergedInto string `json:"merged_into,omitzero"`
-	// Current is what the workspace says of a record that is not as expected.
+	// Current is the workspace's data on a record that is not as expected.
 	Current jsontext.Value `json:"current,omitzero"`
 }
 
 // validationName is the name of errors with issues.
 const validationName = "ValidationError"
 
-// bodyOf is the body that answers an error.
+// bodyOf is the body of the answer to an error.
 func (a addresses) bodyOf(e *fault.Error, docURL string) errorBody {
 	f := errorBody{Error: errorDetails{
 		Code: e.Code, Message: a.in(e.Message), DocURL: docURL, MergedInto: e.MergedInto, Current: e.Current,
@@ -270,8 +270,8 @@ func (a addresses) bodyOf(e *fault.Error, docURL string) errorBody {
 	return f
 }
 
-// docURL is where a code is explained: a path of this service, or an address if the
-// service knows its own.
+// docURL is where a code is explained: a path, or a full address if the service knows its
+// own.
 func (s *Core) docURL(code fault.Code) string { return s.PublicURL + ErrorsPath + "#" + string(code) }
 
 var issueSchema = schema.Named("Issue", schema.Object(
@@ -287,8 +287,7 @@ var issueSchema = schema.Named("Issue", schema.Object(
 		Described("With `unrecognized_keys`: the keys that mean nothing there.").Example([]any{})),
 ))
 
-// errorCodes are the codes of the errors that errorTable has and that keep says, in
-// order.
+// errorCodes are the codes of errorTable that keep selects, in order.
 func errorCodes(keep func(fault.Code, errorRow) bool) *schema.Schema {
 	var codes []fault.Code
 	for code, row := range errorTable {
@@ -303,10 +302,10 @@ var messageSchema = schema.String("What is wrong, in a sentence.")
 
 var mergedIntoSchema = schema.UUID().Described("The record that this one became, if it is not found because it became another.")
 
-// currentSchema is Current of fault.Error.
+// currentSchema is the schema of Current of fault.Error.
 var currentSchema = func() *schema.Schema {
 	var members []schema.Property
-	for _, f := range catalog.OverlayFields(catalog.Accounts) { // which have all
+	for _, f := range catalog.OverlayFields(catalog.Accounts) { // which all datasets have
 		if f.Written || f.Name == "updated_at" || f.Name == "updated_by" {
 			members = append(members, schema.Optional(f.Name, f.Schema()))
 		}
@@ -319,8 +318,7 @@ var currentSchema = func() *schema.Schema {
 var docURLSchema = schema.String(ErrorsPath + "#not_found").
 	Described("Where the code is explained: a path of this service, or an address if the service knows its own.")
 
-// anyError is errorBody, in one form for code generators: those of validation errors have
-// more members.
+// anyError is errorBody in one form for code generators: validation errors have more members.
 var anyError = func() *schema.Schema {
 	detail := schema.Object(
 		schema.Required("code", schema.Named("ErrorCode", errorCodes(func(code fault.Code, row errorRow) bool {

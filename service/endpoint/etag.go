@@ -19,12 +19,12 @@ import (
 	"atlas/workspace"
 )
 
-// tagger makes ETags. They are keyed, so that nobody can compute the ETag of a record
-// that they guess, and learn from a free 304 whether the guess is right.
+// tagger makes ETags. They are keyed, so that nobody can compute the ETag of a guessed
+// record, and learn from a free 304 whether the guess is right.
 type tagger struct{ key []byte }
 
-// newTagger derives its key. Without one it has a key of its own, and the ETags of
-// other servers and of earlier processes do not match.
+// newTagger derives its key. Without a key it makes a random one, and the ETags of other
+// servers and of earlier processes do not match.
 func newTagger(key []byte) *tagger {
 	if len(key) == 0 {
 		key = make([]byte, sha256.Size)
@@ -35,8 +35,7 @@ func newTagger(key []byte) *tagger {
 	return &tagger{mac.Sum(nil)}
 }
 
-// tag is the ETag of some content in a workspace. It is weak: one tag for all content
-// encodings.
+// tag is the ETag of content in a workspace. It is weak: one tag for all content encodings.
 func (t *tagger) tag(in workspace.ID, content []byte) string {
 	mac := hmac.New(sha256.New, t.key)
 	mac.Write(in[:])
@@ -44,8 +43,8 @@ func (t *tagger) tag(in workspace.ID, content []byte) string {
 	return `W/"` + base64.RawURLEncoding.EncodeToString(mac.Sum(nil)[:16]) + `"`
 }
 
-// holds reports whether the client has the content with a tag: If-None-Match lists it.
-// `*` matches nothing.
+// holds reports whether the client has the content with a tag: If-None-Match lists it. `*`
+// matches nothing.
 func (c *Call) holds(tag string) bool {
 	wanted := []byte(strings.TrimPrefix(tag, "W/"))
 	for _, line := range c.Gin.Request.Header.Values(headerIfNoneMatch) {
@@ -59,8 +58,7 @@ func (c *Call) holds(tag string) bool {
 	return false
 }
 
-// revalidates tags the answer with its content, and reports whether the client has it
-// already.
+// revalidates sets the ETag of the content, and reports whether the client already has it.
 func (c *Call) revalidates(content []byte) bool {
 	c.etag = c.server.tagger.tag(c.Workspace(), content)
 	return c.holds(c.etag)
@@ -69,8 +67,8 @@ func (c *Call) revalidates(content []byte) bool {
 // notModified is the data of a reply without a body: the client has the answer.
 type notModified struct{}
 
-// recordReply is the answer of a get, and its cost. A record that the client has
-// already costs nothing.
+// recordReply is the answer of a get, and its cost. A record that the client already has is
+// free.
 func (c *Call) recordReply(record jsontext.Value) (Reply, int, error) {
 	if c.revalidates(record) {
 		return Reply{Data: notModified{}}, 0, c.TakeToken()
@@ -101,7 +99,7 @@ func (c *Call) MeteredGet(get func(ctx context.Context) (jsontext.Value, error))
 
 const headerIfNoneMatch = "If-None-Match"
 
-// showTag lets the client keep the answer, but no cache that is shared.
+// showTag allows the client to cache the answer, but no shared cache.
 func (c *Call) showTag() {
 	h := c.Gin.Writer.Header()
 	h.Set("ETag", c.etag)
@@ -139,10 +137,10 @@ func (r Route) notModifiedResponse() openapi.Response {
 	return openapi.Response{Description: text, Headers: r.headers(true)}
 }
 
-// SecretKey is a key that is the same on all servers that have the same ETagKey.
+// SecretKey is a key that all servers with the same ETagKey share.
 func (s *Core) SecretKey() []byte { return s.tagger.key }
 
-// Unchanging answers JSON that is always the same, with its ETag, compressed once.
+// Unchanging answers constant JSON, with its ETag, compressed once.
 func (s *Core) Unchanging(content []byte) gin.HandlerFunc {
 	tag := s.tagger.tag(workspace.ID{}, content)
 	file := sync.OnceValue(func() asset.File { return asset.Compressed(content) })

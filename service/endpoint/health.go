@@ -18,8 +18,7 @@ type health struct {
 	Status string `json:"status"` // ok, unavailable, stopping
 	// Backends are ok or unavailable, by name. The log has the reason.
 	Backends map[string]string `json:"backends,omitzero"`
-	// Filling are the datasets whose held records are being restored after their
-	// index was lost.
+	// Filling are the datasets whose held records are being restored after their index was lost.
 	Filling []catalog.Dataset `json:"filling,omitempty"`
 }
 
@@ -27,10 +26,12 @@ const (
 	livePath     = "/health/live"
 	readyPath    = "/health/ready"
 	probeTimeout = 2 * time.Second
-	// readinessAge is how old what is known of the backends may be, since it was asked.
+	// readinessAge is the maximum age of the cached state of the backends, from the start of the
+	// check.
 	readinessAge = time.Second
 )
 
+// HealthRows are the health routes.
 func (s *Core) HealthRows() (rows []Stranger) {
 	// Some load balancers probe with HEAD. net/http drops the body of the answer.
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -48,8 +49,8 @@ func (s *Core) live(ctx *gin.Context) { CallOf(ctx).write(http.StatusOK, aliveTe
 
 var stoppingText = healthText(health{Status: "stopping"})
 
-// ready answers 200 if every backend is available and the server is not stopping,
-// else 503. Whether it stops is judged for each request, and never from memory.
+// ready answers 200 if every backend is available and the server is not stopping, else 503.
+// Whether it is stopping is never cached.
 func (s *Core) ready(ctx *gin.Context) {
 	c := CallOf(ctx)
 	known := readyAnswer{http.StatusServiceUnavailable, stoppingText}
@@ -70,24 +71,24 @@ func (s *Core) ready(ctx *gin.Context) {
 	c.write(known.status, known.body)
 }
 
-// readyAnswer is an answer about the backends, ready to be sent.
+// readyAnswer is a rendered answer about the backends.
 type readyAnswer struct {
 	status int
 	body   []byte
 }
 
-// readiness is what is known of the backends. All requests share it, and the one look at
-// the backends that may be under way, so however many there are, the backends are asked
-// about once a second. A failure is kept no longer than a success.
+// readiness caches the state of the backends. All requests share it and the check in
+// progress, so the backends are checked at most once a second. Failures are cached no longer
+// than successes.
 type readiness struct {
 	lock  sync.Mutex
 	known readyAnswer
-	asked time.Time     // when known was asked for
-	asks  chan struct{} // closed when the look that is under way ends; nil: there is none
+	asked time.Time     // start of the check that found known
+	asks  chan struct{} // closed when the check in progress ends; nil: none is
 }
 
-// get returns what is known, from at most readinessAge ago, or from the look that is under
-// way. It is the error of ctx if that ends before.
+// get returns the state of at most readinessAge ago, or of the check in progress. If ctx ends
+// before, it returns its error.
 func (r *readiness) get(ctx context.Context, ask func() readyAnswer) (readyAnswer, error) {
 	r.lock.Lock()
 	if r.asks == nil && time.Since(r.asked) < readinessAge {
@@ -119,7 +120,7 @@ func (r *readiness) look(ask func() readyAnswer, ends chan struct{}) {
 	close(ends)
 }
 
-// askBackends asks all backends at once. No request's end interrupts it.
+// askBackends checks all backends concurrently. It continues when the request ends.
 func (s *Core) askBackends() readyAnswer {
 	bounded, cancel := context.WithTimeout(context.Background(), probeTimeout)
 	defer cancel()
@@ -155,13 +156,12 @@ func (s *Core) askBackends() readyAnswer {
 func healthText(h health) []byte {
 	text, err := json.Marshal(h)
 	if err != nil {
-		panic(err) // texts alone
+		panic(err) // strings only
 	}
 	return text
 }
 
-// noteProbe logs only changes of a probe's result, because load balancers probe
-// every second.
+// noteProbe logs only changes of a probe's result, because load balancers probe every second.
 func (s *Core) noteProbe(backend string, err error) {
 	was, known := s.load.down.Swap(backend, err != nil)
 	switch {

@@ -36,8 +36,8 @@ var mayBeRelative = regexp.MustCompile(`"(now|today|\d{4}-[Qq])|\\u`)
 // maxIdempotencyKey is the maximum length of a key, in characters.
 const maxIdempotencyKey = 255
 
-// takesKey reports whether answers of the route are kept for repetitions. Other routes
-// ignore the header: a repetition of them costs and creates nothing.
+// takesKey reports whether the route stores answers for repetitions. Other routes ignore the
+// header: a repetition of them costs and creates nothing.
 func (r Route) takesKey() bool { return r.Throttling == Metered || r.changes() }
 
 // changes reports whether the route changes something in the caller's workspace.
@@ -68,14 +68,14 @@ func (c *Call) idempotencyKey(issues *input.Issues) string {
 	return ""
 }
 
-// identifyRequest sets once if the request has a key. A key is that of its caller and of
-// one operation, in one workspace. Call it before the body is parsed.
+// identifyRequest sets once if the request has a key. A key is scoped to its caller, one
+// operation and one workspace. Call it before the body is parsed.
 func (c *Call) identifyRequest() {
 	key := c.idempotencyKey(&c.PathIssues)
 	if key == "" || c.BodyErr != nil {
 		return
 	}
-	// What a relative date means is a part of the request: tomorrow it is another one.
+	// The meaning of a relative date is part of the request: tomorrow it is another request.
 	var dates []string
 	if mayBeRelative.Match(c.RawBody) {
 		body, _ := input.Decode(c.RawBody)
@@ -101,11 +101,11 @@ func digest(texts ...[]byte) [16]byte {
 	return [16]byte(h.Sum(nil))
 }
 
-// Keeping reports whether the answer is kept for repetitions.
+// Keeping reports whether the answer is stored for repetitions.
 func (c *Call) Keeping() bool { return c.Once != workspace.Once{} }
 
-// countKey counts a request with a key by what came of it, but for those that may have a key
-// and need none, such as dry runs.
+// countKey counts a request with a key by its outcome, except requests that need no key, such
+// as dry runs.
 func (c *Call) countKey(err error) {
 	var outcome string
 	switch code := fault.CodeOf(err); {
@@ -127,8 +127,8 @@ func (c *Call) countKey(err error) {
 	c.server.Meter.Idempotency(outcome)
 }
 
-// Replay answers a repetition with what again makes of the answer that is kept. It costs
-// nothing, and draws on the token bucket of its caller.
+// Replay answers a repetition with what again makes of the stored answer. It costs nothing,
+// and draws on the token bucket of its caller.
 func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept KeptPage) (Reply, error)) (Reply, error) {
 	page, err := readKeptPage(kept)
 	if err != nil {
@@ -141,15 +141,15 @@ func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept KeptPage
 	return again(c.Context(), page)
 }
 
-// KeptPage is what is kept of an answer with records: what else it had, and the ids of the
-// records, never themselves.
+// KeptPage is the stored form of an answer with records: its other parts, and the ids of the
+// records, never the records.
 type KeptPage struct {
-	// Metadata is that of the answer, but for the credits, which are 0.
+	// Metadata is that of the answer, with 0 credits.
 	Metadata jsontext.Value `json:"m,omitzero"`
-	// From is the cursor that a page of changes began at.
+	// From is the cursor at which a page of changes began.
 	From string `json:"f,omitzero"`
-	// Listed is false of a page of changes without IDs, as servers of earlier versions keep
-	// it: which records it had is not known.
+	// Listed is false for a page of changes without IDs, as servers of earlier versions store it:
+	// its records are not known.
 	Listed bool `json:"l,omitzero"`
 	// IDs follow in binary.
 	IDs []uuid.UUID `json:"-"`
@@ -164,7 +164,7 @@ func (p KeptPage) Had() func(id string) bool {
 	return func(id string) bool { return all[id] }
 }
 
-// Keep keeps an answer.
+// Keep stores an answer.
 func (c *Call) Keep(metadata any, from string, ids []uuid.UUID) (err error) {
 	if c.Keeping() {
 		c.Kept, err = KeptFormOf(metadata, from, ids)
@@ -172,7 +172,7 @@ func (c *Call) Keep(metadata any, from string, ids []uuid.UUID) (err error) {
 	return err
 }
 
-// KeptFormOf is a KeptPage in bytes.
+// KeptFormOf encodes a KeptPage.
 func KeptFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	m, err := json.Marshal(metadata)
 	if err != nil {
@@ -193,7 +193,7 @@ func KeptFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	return kept, nil
 }
 
-// KeepRows keeps a page of records, which have all of their members.
+// KeepRows stores a page of records, which have all of their members.
 func (c *Call) KeepRows(metadata any, rows []jsontext.Value) error {
 	if !c.Keeping() {
 		return nil
@@ -205,11 +205,11 @@ func (c *Call) KeepRows(metadata any, rows []jsontext.Value) error {
 	return c.Keep(metadata, "", ids)
 }
 
-// packFrom is the length from which the head of a kept page is compressed, in bytes.
-// Reasons of matches repeat themselves; a page of a search is shorter.
+// packFrom is the length in bytes from which the head of a stored page is compressed. Reasons
+// of matches are repetitive; the page of a search is shorter.
 const packFrom = 1024
 
-// packed is JSON, or its compressed form. JSON begins with {, which that never does.
+// packed is JSON, or its compressed form, which never begins with {.
 func packed(b []byte) ([]byte, error) {
 	if len(b) < packFrom {
 		return b, nil
@@ -256,9 +256,9 @@ func readKeptPage(kept []byte) (p KeptPage, err error) {
 	return p, nil
 }
 
-// Rows returns the present rows of the kept ids, in their order, without those that are
-// gone. find searches the base of the request. If rows have become so long that the last
-// ones do not fit into q.MaxBytes, the metadata names them.
+// Rows returns the current rows of the stored ids, in their order, without deleted ones. find
+// searches the base of the request. If rows have grown so that the last ones do not fit into
+// q.MaxBytes, the metadata lists them.
 func (p KeptPage) Rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, jsontext.Value, error) {
 	if len(p.IDs) == 0 {
 		return nil, p.Metadata, nil
@@ -285,6 +285,7 @@ func (p KeptPage) Rows(q query.Query, find func(query.Query) ([]jsontext.Value, 
 	return fit, metadata, err
 }
 
+// RowsByID returns the rows by the ids of their records.
 func RowsByID(rows []jsontext.Value) (map[uuid.UUID]jsontext.Value, error) {
 	ids, err := book.RecordIDs(rows)
 	if err != nil {
@@ -297,6 +298,7 @@ func RowsByID(rows []jsontext.Value) (map[uuid.UUID]jsontext.Value, error) {
 	return byID, nil
 }
 
+// IDTexts returns the ids as text.
 func IDTexts(ids []uuid.UUID) []string {
 	all := make([]string, len(ids))
 	for i, id := range ids {
@@ -313,7 +315,7 @@ func (p KeptPage) LeavingOut(ids []string) (jsontext.Value, error) {
 	return WithMember(p.Metadata, "left_out", ids)
 }
 
-// WithMember is a JSON object, which has members, with one more.
+// WithMember adds a member to a JSON object that is not empty.
 func WithMember(object jsontext.Value, name string, value any) (jsontext.Value, error) {
 	raw, err := json.Marshal(value)
 	end := bytes.LastIndexByte(object, '}')

@@ -11,7 +11,7 @@ import (
 	"atlas/workspace"
 )
 
-// FuzzKeptPage: what is kept is read as it was; anything else is an error or a page.
+// FuzzKeptPage: a stored page is decoded as it was; anything else is an error or a page.
 func FuzzKeptPage(f *testing.F) {
 	f.Add("", "", []byte{})
 	f.Add("a", "cursor", bytes.Repeat([]byte{7}, 48))

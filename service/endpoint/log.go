@@ -25,8 +25,8 @@ func (c *Call) Log() *slog.Logger {
 	return c.server.Log.With(attrs...)
 }
 
-// clientAddress is the whole address of the client of a request: the peer of its
-// connection, or whom a trusted proxy names.
+// clientAddress is the full address of the client: the peer of the connection, or the one
+// that a trusted proxy names.
 func (s *Core) clientAddress(r *http.Request) string {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -44,14 +44,14 @@ func (s *Core) clientAddress(r *http.Request) string {
 type addressKey struct{}
 
 // origin is where a request comes from: the address for the log, and the one that API keys
-// are compared with, which is not valid unless it is known (clientOf).
+// are compared with, which is invalid unless it is known (clientOf).
 type origin struct {
 	shown string
 	known netip.Addr
 }
 
-// withClientAddress returns the client's address, and a context with it: the requests of
-// an agent's tools have no connection, and come from where the agent is.
+// withClientAddress returns the client's address, and a context with it: requests of an
+// agent's tools have no connection and take the agent's address.
 func (s *Core) withClientAddress(ctx context.Context, r *http.Request) (context.Context, string) {
 	if o, found := ctx.Value(addressKey{}).(origin); found {
 		return ctx, o.shown
@@ -137,8 +137,8 @@ func (s *Core) CountRefused(ctx context.Context, reason string) {
 
 // Counts counts for the audit log. Its methods never wait. *auditlog.Counter implements it.
 type Counts interface {
-	// Delivered counts records that somebody got.
+	// Delivered counts records that a caller received.
 	Delivered(in workspace.ID, by workspace.Author, operation string, records int64)
-	// Refused counts a sign-in, or credentials, that were refused.
+	// Refused counts a refused sign-in or refused credentials.
 	Refused(reason string, network netip.Prefix)
 }

@@ -43,15 +43,17 @@ type PageMetadata struct {
 	Highlights []highlight.Row `json:"highlights,omitempty"`
 }
 
-// Free is the metadata of the same answer without a charge, as it is kept: without texts of
+// Free is the metadata of the same answer without a charge, as it is stored: without texts of
 // records.
 func (m PageMetadata) Free() PageMetadata {
 	m.Credits, m.Highlights = 0, nil
 	return m
 }
 
+// PageMetadataSchema is the schema of PageMetadata.
 var PageMetadataSchema = schema.Named("PageMetadata", schema.Object(PageMetadataProperties...))
 
+// PageMetadataProperties are the properties of PageMetadata.
 var PageMetadataProperties = []schema.Property{
 	schema.Required("total", schema.Integer(0, 1000).Described("Matches, counted up to 1,000.").Example(1)),
 	schema.Required("total_is_capped", schema.Boolean().Described("There are more than 1,000.").Example(false)),
@@ -63,7 +65,7 @@ var PageMetadataProperties = []schema.Property{
 	didYouMean, missing, Hints, leftOut, highlights,
 }
 
-// highlights are what search.Engine.Highlights finds.
+// highlights is the result of search.Engine.Highlights.
 var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highlight", schema.Object(
 	schema.Required("id", schema.UUID()),
 	schema.Required("fields", schema.ByKey(schema.Array(schema.Named("Fragment", schema.Object(
@@ -78,7 +80,7 @@ var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highli
 	)), 1, 0)).Described("By field; `firms` are names of a project's firms.")),
 )), 1, query.MaxLimit).Described("With `highlight`: what of each record matches."))
 
-// leftOut is what KeptPage.LeavingOut writes.
+// leftOut is written by KeptPage.LeavingOut.
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).
 	Described("Only of a repetition with `max_bytes`: the records of the first answer, the last ones, that do not fit anymore because records have become longer. Gets have them."),
 )
@@ -93,20 +95,21 @@ var missing = schema.Optional("missing", schema.Array(schema.String("jacuzzi"), 
 	Described("Only where nothing matches and `typos` is not `auto`: the words and phrases of `query` that no record has which meets the other conditions, in no form. Without them records may match."),
 )
 
-// Hints are what query.Hints says.
+// Hints are the hints of query.Hints.
 var Hints = schema.Optional(
 	"hints",
 	schema.Array(schema.String("query has no operators: each of its terms must occur, and \"*\" is no more than text"), 1, 0).
 		Described("Sentences on what of the request was probably meant otherwise, where something is."),
 )
 
-// CountMetadata is the metadata of what counts records and costs nothing.
+// CountMetadata is the metadata of free answers that count records.
 type CountMetadata struct {
 	Credits int64 `json:"credits"`
 	query.NotFound
 	Hints []string `json:"hints,omitempty"`
 }
 
+// CountMetadataSchema is the schema of CountMetadata.
 var CountMetadataSchema = schema.Named(
 	"CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, missing, Hints),
 )
@@ -136,15 +139,17 @@ type ListMetadata struct {
 	Credits int64 `json:"credits"`
 }
 
+// ListMetadataSchema is the schema of ListMetadata.
 var ListMetadataSchema = schema.Named("ListMetadata", schema.Object(
 	schema.Required("limit", schema.Integer(1, maxLimit).Example(query.DefaultLimit)),
 	schema.Required("offset", schema.Integer(0, maxOffset)),
 	schema.Required("credits", schema.Always(0)),
 ))
 
-// LimitRule is the rule of a list's parameter limit, whose default is usual.
+// LimitRule is the rule of a list's parameter limit, with usual as its default.
 func LimitRule(usual int) rule.Rule[int] { return rule.Integer(1, maxLimit).Default(usual) }
 
+// OffsetRule is the rule of a list's parameter offset.
 var OffsetRule = rule.Integer(0, maxOffset).Default(0)
 
 // PageParams describe the query parameters that page reads.
@@ -167,7 +172,7 @@ func (c *Call) Page(usual int) (m ListMetadata, err error) {
 	return m, issues.Err()
 }
 
-// Integer reads a query parameter.
+// Integer parses a query parameter.
 func (c *Call) Integer(issues *input.Issues, name string, r rule.Rule[int]) (int, error) {
 	text, given, err := c.Param(name)
 	members := []input.Member{{Name: name, Value: input.Value{Kind: input.Number, Text: text}}}
@@ -181,8 +186,7 @@ func (c *Call) Integer(issues *input.Issues, name string, r rule.Rule[int]) (int
 	return r.Member(issues, issues.Object(input.Value{Kind: input.Object, Members: members}), name, false), err
 }
 
-// List returns the answer of a list, with the elements under its name. Without
-// elements it is [].
+// List returns the answer of a list, with the elements under its name, [] for none.
 func List[T any](name string, elements []T, m ListMetadata) Reply {
 	if elements == nil {
 		elements = []T{}

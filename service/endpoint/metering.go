@@ -31,7 +31,7 @@ func outOfCredits(err error) bool {
 	return code == fault.RateLimited || code == fault.KeyBudgetUsed
 }
 
-// Key is the API key of the call with its budget, zero of a user.
+// Key is the API key of the call with its budget, zero for a user.
 func (c *Call) Key() credits.Key {
 	if c.Principal.Kind != auth.ByKey {
 		return credits.Key{}
@@ -39,8 +39,8 @@ func (c *Call) Key() credits.Key {
 	return credits.Key{ID: c.Principal.Key.String(), Budget: c.Principal.Budget.DailyCredits}
 }
 
-// checkCeiling refuses a call that costs nothing when the ceiling or the budget is used
-// up. Such calls work without the ledger.
+// checkCeiling refuses a free call when the ceiling or the budget is used up. Without the
+// ledger free calls are allowed.
 func (c *Call) checkCeiling() error {
 	if _, err := c.check(); outOfCredits(err) {
 		return err
@@ -76,21 +76,21 @@ func (c *Call) OweTurns(turns int) {
 	}
 }
 
-// What a caller may ask of routes that are never throttled by credits, and of /mcp.
+// Limits of a caller for routes that credits never throttle, and for /mcp.
 var unthrottled = ratelimit.Limit{PerSecond: 100, Burst: 300, Of: "requests of operations that are never throttled"}
 
-// takeUnthrottled draws on the bucket of routes that are Paced: fault.TooManyRequests.
+// takeUnthrottled draws on the bucket of Paced routes: fault.TooManyRequests.
 func (c *Call) takeUnthrottled() error {
 	_, err := c.server.Limiter.Take(c.Context(), "unthrottled:"+c.Identity.Subject().String(), unthrottled)
 	return err
 }
 
-// leastHandshake is the lowest number of messages that an agent may send at once: it sends
-// several before its first request, whatever its key's rate.
+// leastHandshake is the lowest burst of an agent's messages: an agent sends several before
+// its first request, whatever its key's rate.
 const leastHandshake = 10
 
-// TakeMessage refuses a message of an agent that asks too often. The requests of its tools
-// take turns of their own, so a message has buckets of its own.
+// TakeMessage refuses a message of an agent beyond its rate. The requests of its tools have
+// their own bucket, so messages have another.
 func (c *Call) TakeMessage() error {
 	if err := c.takeUnthrottled(); err != nil {
 		return err
@@ -115,8 +115,8 @@ func (c *Call) CheckTokens() error {
 	return err
 }
 
-// OweTokens takes tokens for what is known to cost nothing only after it was done. A
-// client that is gone owes them too.
+// OweTokens takes tokens for work that is known to be free only after it was done. A client
+// that is gone owes them too.
 func (c *Call) OweTokens(tokens int) {
 	if tokens > 0 {
 		c.showBucket(c.server.Limiter.Owe(context.WithoutCancel(c.Context()), c.bucket(), c.freeLimit(), tokens))
@@ -192,8 +192,7 @@ func (c *Call) Metered(
 		return c.Replay(kept, again)
 	}
 	c.server.Meter.CreditsReserved(c.Route.Operation, int64(most))
-	// Releases the reservation if run fails or panics. After a settlement it does
-	// nothing.
+	// Releases the reservation if run fails or panics. After a settlement it does nothing.
 	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
 	r, delivered, err := run(c.Context())
 	if err != nil {
@@ -206,8 +205,8 @@ func (c *Call) Metered(
 	return r, nil
 }
 
-// ChargeAfter is metered where a server knows that ample credits remain: it charges without a
-// reservation, in one call of the ledger.
+// ChargeAfter is Metered where ample credits remain: it charges without a reservation, in one
+// call of the ledger.
 func (c *Call) ChargeAfter(run func(ctx context.Context) (r Reply, delivered int, err error)) (Reply, error) {
 	r, delivered, err := run(c.Context())
 	if err != nil {
@@ -223,7 +222,8 @@ func (c *Call) ChargeAfter(run func(ctx context.Context) (r Reply, delivered int
 	return r, nil
 }
 
-// Reservation tells the caller of its window, and counts a request that got no credits.
+// Reservation sets the headers of the caller's window, and counts a request that got no
+// credits.
 func (c *Call) Reservation(window credits.Window, err error) error {
 	if code := fault.CodeOf(err); err != nil && code != fault.IdempotencyConflict && code != fault.IdempotencyInProgress {
 		c.refused(err)
@@ -234,7 +234,7 @@ func (c *Call) Reservation(window credits.Window, err error) error {
 	return err
 }
 
-// ShowCharged tells, and counts, what the call was charged.
+// ShowCharged sets the headers of the charge, and counts it.
 func (c *Call) ShowCharged(window credits.Window, charges []credits.Charge) {
 	if c.server.CreditsUsed != nil {
 		c.server.CreditsUsed(c.Workspace(), window.Used, window.Ceiling)
@@ -263,8 +263,8 @@ func (c *Call) refused(err error) {
 	c.server.Meter.CreditsRefused(c.Route.Operation, reason)
 }
 
-// Unmetered lets a call of a metered route cost nothing, and draw on the token bucket of
-// its caller. It works without the ledger.
+// Unmetered makes a call of a metered route free: it draws on the token bucket of its caller.
+// It works without the ledger.
 func (c *Call) Unmetered() error {
 	if err := c.ShowUnmetered(); err != nil {
 		return err
@@ -272,7 +272,7 @@ func (c *Call) Unmetered() error {
 	return c.TakeToken()
 }
 
-// ShowUnmetered is unmetered without the token.
+// ShowUnmetered is Unmetered without the token.
 func (c *Call) ShowUnmetered() error {
 	window, err := c.check()
 	switch {

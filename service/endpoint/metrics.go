@@ -47,7 +47,7 @@ const (
 	opNone  = "none" // no such route or method
 )
 
-// operation is the name under which the request is counted and logged.
+// operation is the name of the request in metrics and logs.
 func (c *Call) operation() string {
 	if c.Route.Operation != "" {
 		return c.Route.Operation

@@ -14,7 +14,8 @@ import (
 	"atlas/search/query"
 )
 
-// notFoundText says that no route has a path, and which one was probably meant.
+// notFoundText is the message for a path of no route. It suggests the path that was probably
+// meant.
 func (p *paths) notFoundText(method, path string) string {
 	text := fmt.Sprintf("no route is called %.100s", path)
 	if get := withInclude(path); get != "" {
@@ -47,7 +48,7 @@ func (p *paths) notFoundText(method, path string) string {
 	return text
 }
 
-// notes say what to do instead of what no route does, by names in a path.
+// notes are hints for operations that no route has, by names in the path.
 var notes = []struct {
 	method string // "" for any
 	below  string // a name before those, "" for none
@@ -85,7 +86,7 @@ var notes = []struct {
 		Version + "/workspace/skills/get with its locator; nothing changes it, and the operator publishes it (atlas skill publish)"},
 }
 
-// noteOn is what to do instead of what a path says, "" if no note is about it.
+// noteOn is the hint for a path, "" if there is none.
 func noteOn(method, path string) string {
 	segments := segmentsOf(path)
 	for _, n := range notes {
@@ -100,8 +101,8 @@ func noteOn(method, path string) string {
 	return ""
 }
 
-// withInclude is the get of a record with what a path has below it, "" if it is no such
-// path: related records have no routes of their own.
+// withInclude is the get of a record with the name below its path as `include`, "" if it is
+// no such path: related records have no routes of their own.
 func withInclude(path string) string {
 	given := segmentsOf(path)
 	if len(given) != 4 || given[0] != "data" || !slices.Contains(catalog.Datasets, catalog.Dataset(given[1])) || !isID(given[2]) {
@@ -119,7 +120,7 @@ func isID(segment string) bool {
 	return is
 }
 
-// candidate is a path of a route that was perhaps meant.
+// candidate is a path of a route that may have been meant.
 type candidate struct {
 	cost         int
 	path, method string
@@ -139,23 +140,23 @@ func meantText(near []candidate) string {
 const (
 	spelled     = 1 // another spelling of a name
 	otherMethod = 1
-	otherID     = 2 // a name that stands where an id belongs
-	otherName   = 3 // what something is done to, where there is not that to do
+	otherID     = 2 // a name in place of an id
+	otherName   = 3 // another object, where the action is missing
 	otherPart   = 2 // data for workspace
-	otherLength = 2 // a segment too few
-	goesWithout = 1 // the first one, or what is done with what is named, one too few
-	dropped     = 3 // one too many: who gave it wanted something with it
-	saidTwice   = 1 // what the method says too
-	swapped     = 1 // two in the other order
+	otherLength = 2 // a segment is missing
+	goesWithout = 1 // the first segment or the action on the object is missing
+	dropped     = 3 // a segment too many: it was there for a purpose
+	saidTwice   = 1 // a segment that repeats the method
+	swapped     = 1 // two segments swapped
 	tooFar      = 4
 )
 
-// mostNear is how many paths are offered that are equally near.
+// mostNear is the maximum number of suggestions at the same distance.
 const mostNear = 5
 
-// nearest returns the path of a route that was probably meant, and the method for it, among
-// the patterns that are wanted; nil if none is near. If others are as near which end alike,
-// it returns these too.
+// nearest returns the path of a route that was probably meant, and its method, among the
+// wanted patterns; nil if none is near. Equally near paths with the same end are returned
+// too.
 func (p *paths) nearest(method, path string, wanted func(pattern) bool) []candidate {
 	given, suffix := segmentsOf(path), ""
 	if len(given) > 1 && isID(given[1]) && input.Nearest(given[0], []string{"workspace"}) != "" {
@@ -173,16 +174,16 @@ func (p *paths) nearest(method, path string, wanted func(pattern) bool) []candid
 			continue
 		}
 		c := candidate{method: one.methods[0], cost: otherMethod}
-		missingID := tooFar // who asks for one of many names it
+		missingID := tooFar // a request for one of many objects has its id
 		if slices.Contains(one.methods, method) {
 			c.method, c.cost = method, 0
 			if method == http.MethodDelete || method == http.MethodPatch {
-				missingID = otherLength // nothing else can be meant
+				missingID = otherLength // no other meaning is possible
 			}
 		} else if c.method == http.MethodDelete {
-			continue // nobody is led to that
+			continue // never suggested
 		} else if method == http.MethodDelete || method == http.MethodPatch {
-			c.cost += otherMethod // those two say what is wanted
+			c.cost += otherMethod // these two methods are unambiguous
 		}
 		c.cost += known.distance(one.below, missingID)
 		if c.cost < tooFar && strings.IndexByte(one.text, '*') < 0 {
@@ -213,8 +214,8 @@ func (p *paths) nearest(method, path string, wanted func(pattern) bool) []candid
 
 var batches = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/")
 
-// segmentsOf are the segments of a path below the version, which may be missing, another
-// one, or there twice.
+// segmentsOf are the segments of a path below the version, which may be missing, wrong or
+// repeated.
 func segmentsOf(path string) []string {
 	given := strings.FieldsFunc(batches.Replace(path), func(r rune) bool { return r == '/' })
 	for len(given) > 0 && (given[0] == "api" || len(given[0]) == 2 && given[0][0] == 'v') {
@@ -228,7 +229,7 @@ func segmentsOf(path string) []string {
 type spellings struct {
 	given []string
 	ids   []bool // which of them are ids
-	// names are those that patterns have, and near what is known of pairs of segments.
+	// names are those of patterns; near caches comparisons of segments.
 	names map[string]bool
 	near  map[[2]string]bool
 }
@@ -241,8 +242,8 @@ func (p *paths) spellings(given []string) spellings {
 	return k
 }
 
-// distance is the cost of making the segments of the path those of a pattern. missingID is
-// the cost of an id that is not there.
+// distance is the edit distance between the segments of the path and of a pattern. missingID
+// is the cost of a missing id.
 func (k spellings) distance(wanted []segment, missingID int) int {
 	given := k.given
 	rows := [3][]int{} // the last three
@@ -264,7 +265,7 @@ func (k spellings) distance(wanted []segment, missingID int) int {
 		rows[2][0] = rows[1][0] + missing
 		for j, g := range given {
 			other := k.difference(w, j)
-			// The last name says what is to be done: it is no slip if it is one.
+			// The last name is the action: another known name is not a misspelling of it.
 			if other == tooFar && k.names[g] && i < len(wanted)-1 && j < len(given)-1 {
 				if other = otherName; j == 0 {
 					other = otherPart
@@ -302,12 +303,12 @@ func (k spellings) difference(wanted segment, j int) int {
 	return tooFar
 }
 
-// meant reports whether a segment is another spelling of a name.
+// meant reports whether a segment is a misspelling of a name.
 func (k spellings) meant(given, name string) bool {
 	pair := [2]string{given, name}
 	meant, is := k.near[pair]
 	if !is {
-		// A name of a route is no slip for another, but may be what others call it.
+		// A name of a route is not a misspelling of another, but may be a synonym.
 		meant = input.Synonym(given, name) || !k.names[given] && input.Nearest(given, []string{name}) != ""
 		k.near[pair] = meant
 	}
@@ -332,8 +333,8 @@ func filled(wanted []segment, of spellings) []string {
 	return path
 }
 
-// notAllowedText says which methods a path takes, and which path with this method was
-// probably meant. A path that has a name where its pattern has an id is none of a route.
+// notAllowedText lists the methods of a path, and the path with this method that was probably
+// meant. A path with a name in place of an id belongs to no route.
 func (p *paths) notAllowedText(allowed []string, method string, address *url.URL) string {
 	path := address.Path
 	given := strings.Split(path, "/")
@@ -342,7 +343,7 @@ func (p *paths) notAllowedText(allowed []string, method string, address *url.URL
 		return fmt.Sprintf("no route takes %.20s at %.100s: %s", method, path, note)
 	}
 	near := p.nearest(method, path, func(one pattern) bool {
-		return !one.fits(given) && (!known || slices.Contains(one.methods, method)) // else with other methods too
+		return !one.fits(given) && (!known || slices.Contains(one.methods, method)) // otherwise also with other methods
 	})
 	if !known && near != nil {
 		return fmt.Sprintf("no route takes %.20s at %.100s; %s", method, path, meantText(near))
@@ -363,8 +364,7 @@ func (p *paths) notAllowedText(allowed []string, method string, address *url.URL
 	return text
 }
 
-// inBody says where the parameters of a query string belong that a body should have; "" if
-// there are none.
+// inBody says which query parameters belong in a body; "" if there are none.
 func inBody(params url.Values) string {
 	if params.Del("workspace_id"); len(params) == 0 {
 		return ""
@@ -378,7 +378,7 @@ func inBody(params url.Values) string {
 	return text
 }
 
-// notIDText is about a name that stands where a path has an id.
+// notIDText is the message for a name in place of an id.
 func (p *paths) notIDText(method, path, given string) string {
 	text := "must be " + input.UUIDText
 	if strings.ContainsAny(given, "0123456789") {
@@ -392,10 +392,10 @@ func (p *paths) notIDText(method, path, given string) string {
 	return text
 }
 
-// searches reports whether a name of a path says no more than GET does.
+// searches reports whether a name in a path means no more than GET does.
 func searches(name string) bool { return name == "search" || name == "list" }
 
-// bySearch orders searches and lists before other paths.
+// bySearch sorts searches and lists before other paths.
 func bySearch(a, b string) int {
 	switch isSearch := searches(path.Base(a)); {
 	case isSearch == searches(path.Base(b)):
@@ -406,6 +406,7 @@ func bySearch(a, b string) int {
 	return 1
 }
 
+// IncludeKeys are the keys of the records that a get can embed.
 func IncludeKeys(d catalog.Dataset) []string {
 	var keys []string
 	for _, inc := range query.Includes(d) {

@@ -12,17 +12,18 @@ import (
 	"atlas/workspace"
 )
 
-// Answers keeps the answers of requests that change something. *postgres.Store implements it.
+// Answers stores the answers of requests that change something. *postgres.Store implements
+// it.
 type Answers interface {
-	// Once runs do, whose changes are one transaction that also keeps its answer, unless
-	// that is nil; or it returns the answer that is kept, and again. part is 0, or the place
-	// of an item of a batch, from 1.
+	// Once runs do in one transaction that also stores its answer, unless the answer is nil. For
+	// a repetition it returns the stored answer, and true for again. part is 0, or the place of
+	// an item of a batch, from 1.
 	Once(
 		ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error),
 	) (answer []byte, again bool, err error)
 }
 
-// handleOnce is handle, or the answer of an earlier request that this one repeats.
+// handleOnce is handle, or the stored answer of the earlier request that this one repeats.
 func (c *Call) handleOnce() (r Reply, err error) {
 	if !c.Keeping() || !c.Route.changes() {
 		return c.handle()
@@ -48,7 +49,7 @@ func (c *Call) handleOnce() (r Reply, err error) {
 	return Reply{Data: rendered(kept)}, nil
 }
 
-// onceFor runs do with a context whose changes are those of one part of the request.
+// onceFor runs do with a context that makes its changes part of the request.
 func (c *Call) onceFor(part int, do func() ([]byte, error)) (kept []byte, again bool, err error) {
 	request := c.Gin.Request
 	defer func() { c.Gin.Request = request }()
@@ -58,13 +59,13 @@ func (c *Call) onceFor(part int, do func() ([]byte, error)) (kept []byte, again 
 	})
 }
 
-// secretive is data with a secret, which is never kept.
+// secretive is data with a secret, which is never stored.
 type secretive interface {
-	// WithoutSecrets is the same data without secrets, and the names of those it had.
+	// WithoutSecrets returns the same data without secrets, and the names of the removed ones.
 	WithoutSecrets() (data any, names []string)
 }
 
-// withheldMetadata is the metadata of an answer whose secrets were not kept.
+// withheldMetadata is the metadata of a replayed answer whose secrets were not stored.
 type withheldMetadata struct {
 	Credits  int64    `json:"credits"`
 	Withheld []string `json:"withheld,omitzero"`
@@ -76,7 +77,7 @@ var secretMetadataSchema = schema.Named("SecretMetadata", schema.Object(
 		Described("Only of a repetition: the members that the first answer had and this one does not, because secrets are not kept.")),
 ))
 
-// keptForm is what is kept of an answer.
+// keptForm is the stored form of an answer.
 func (c *Call) keptForm(r Reply) ([]byte, error) {
 	if c.Kept != nil {
 		return c.Kept, nil
@@ -88,13 +89,13 @@ func (c *Call) keptForm(r Reply) ([]byte, error) {
 	return r.Append(nil)
 }
 
-// keptItem is what is kept of an item that is done, until the batch is.
+// keptItem is the stored form of a completed item, until the batch is complete.
 type keptItem struct {
 	ID   string         `json:"id"`
 	Data jsontext.Value `json:"data,omitzero"`
 }
 
-// itemOnce is do for an item of a batch, or what it did for an earlier request.
+// itemOnce runs do for an item of a batch, or returns what it did for an earlier request.
 func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err error) {
 	if !c.Keeping() {
 		return do(i), nil

@@ -15,15 +15,14 @@ import (
 	"atlas/service/openapi"
 )
 
-// Doc is what the OpenAPI document says about a route in addition to the
-// columns of the route table and its endpoint.
+// Doc is what the OpenAPI document says about a route in addition to the route table and its
+// endpoint.
 type Doc struct {
 	Tag, Summary string
 	// Text follows the summary, in Markdown.
 	Text   string
 	Params []openapi.Parameter
-	// Depends names the stored thing that decides which of the body's schemas
-	// applies.
+	// Depends names the stored object that decides which of the body's schemas applies.
 	Depends  string
 	Examples []Example
 	// Data is the schema of the data in a successful answer.
@@ -31,9 +30,9 @@ type Doc struct {
 	// Metadata is the schema of the metadata. nil means freeMetadata, or
 	// BatchMetadataSchema for a batch.
 	Metadata *schema.Schema
-	// DryRun is the schema of the answer to a dry run; nil: there are none.
+	// DryRun is the schema of the answer to a dry run; nil if there are none.
 	DryRun *schema.Schema
-	// Free says which calls of a metered route cost nothing; "": none but dry runs.
+	// Free says which calls of a metered route are free; "" for only dry runs.
 	Free string
 	// Codes are the route's errors in addition to those that follow from its
 	// columns.
@@ -63,20 +62,20 @@ type Example struct {
 	Body          jsontext.Value
 }
 
-// drawsTokens reports whether calls of the route draw on the token bucket of their
-// caller, or some of them do: of metered ones those that cost nothing.
+// drawsTokens reports whether calls of the route draw on the token bucket of their caller:
+// for a metered route, the free ones do.
 func (r Route) drawsTokens() bool {
 	return r.Throttling == Limited || r.Throttling == Metered
 }
 
-// mayBeFree reports whether some calls of a metered route are not metered.
+// mayBeFree reports whether some calls of a metered route are free.
 func (r Route) mayBeFree() bool { return r.Doc.DryRun != nil || r.Doc.Free != "" }
 
 // codes lists the codes that a route can fail with.
 func (r Route) codes() []fault.Code {
 	codes := []fault.Code{fault.InvalidInput, fault.Unauthorized, fault.Forbidden, fault.Internal, fault.Unavailable}
 	if r.Caller != Newcomers {
-		codes = append(codes, fault.BadRequest, fault.ProviderRequired) // the workspace is ambiguous, or lets people in otherwise
+		codes = append(codes, fault.BadRequest, fault.ProviderRequired) // the workspace is ambiguous, or requires another way of signing in
 	}
 	if r.Caller != Anyone && r.Caller != Admins {
 		codes = append(codes, fault.UserIdentityRequired)
@@ -292,8 +291,8 @@ func (r Route) headers(success bool) schema.Map[openapi.Header] {
 			h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name))})
 			continue
 		}
-		// They are unknown if the request failed before it reached the ledger, and in a
-		// dry run without the ledger.
+		// They are not known if the request failed before it reached the ledger, and in a dry run
+		// without the ledger.
 		h = append(h, schema.Member[openapi.Header]{Name: name, Value: openapi.HeaderRef(short(name) + "IfKnown")})
 	}
 	return append(h, schema.Member[openapi.Header]{

@@ -23,19 +23,19 @@ type Pages interface {
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"
 
-// servePage answers a request that no route takes, if the Explorer has the page.
+// servePage answers a request without a route, if the Explorer has the page.
 func (s *Core) servePage(ctx *gin.Context) bool {
 	ctx.Status(http.StatusOK) // gin sets 404 before
 	return s.Pages.Serve(ctx.Writer, ctx.Request)
 }
 
-// plainStyle is the look of a page that stands alone, as Content-Security-Policy allows it.
+// plainStyle is the style of a standalone page, as Content-Security-Policy allows it.
 const (
 	plainStyle  = `<style>body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1.25rem;color-scheme:light dark}button{font:inherit;padding:.4rem .9rem}</style>`
 	PlainPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 )
 
-// PlainPage is a page that stands alone, with nodes in its head and its main part.
+// PlainPage is a standalone page, with nodes in its head and its main part.
 func PlainPage(title string, head g.Node, main ...g.Node) []byte {
 	var page bytes.Buffer
 	_ = h.Doctype(h.HTML(h.Lang("en"),
@@ -47,13 +47,13 @@ func PlainPage(title string, head g.Node, main ...g.Node) []byte {
 			g.Raw(plainStyle),
 		),
 		h.Body(h.Main(main...)),
-	)).Render(&page) // a buffer takes everything
+	)).Render(&page) // writes to a buffer do not fail
 	page.WriteByte('\n')
 	return page.Bytes()
 }
 
-// notFound answers a request that leads nowhere: as the API does, or a page for who opens an
-// address outside of it in a browser.
+// notFound answers a request without a route: like the API, or with a page for a browser
+// outside of the API.
 func (c *Call) notFound(text string) {
 	if path := c.Gin.Request.URL.Path; !asset.Navigates(c.Gin.Request) || path == "/api" || strings.HasPrefix(path, "/api/") {
 		c.Fail(fault.New(fault.NotFound, "%s", text))

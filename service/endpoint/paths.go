@@ -11,8 +11,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Limits of a path. The longest of a route has a third of them. What is said of an unknown
-// address compares it with all routes, so its cost grows with the path.
+// Limits of a path, three times those of the longest route. The message about an unknown path
+// compares it with all routes, so its cost grows with the path.
 const (
 	MaxPath     = 1 << 10 // bytes, unescaped
 	MaxSegments = 32
@@ -20,11 +20,11 @@ const (
 
 const pathTooLongText = "a path has at most %d bytes and %d segments; what is searched for belongs in the query string or the body"
 
-// pathTooLong marks the context of a request whose path nobody looks at.
+// pathTooLong marks the context of a request whose path is too long to process.
 type pathTooLong struct{}
 
-// bounded leads requests with a path beyond the limits to refusePath, before the router or
-// anything else looks at the path.
+// bounded sends requests with a path beyond the limits to refusePath, before the router or
+// anything else processes the path.
 func bounded(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if path := r.URL.Path; len(path) > MaxPath || strings.Count(path, "/") > MaxSegments {
@@ -35,7 +35,7 @@ func bounded(h http.Handler) http.Handler {
 	})
 }
 
-// refusePath answers a request that bounded has marked; false, without an answer, for others.
+// refusePath answers a request that bounded has marked; otherwise it returns false.
 func (c *Call) refusePath() bool {
 	if c.Context().Value(pathTooLong{}) == nil {
 		return false
@@ -44,11 +44,11 @@ func (c *Call) refusePath() bool {
 	return true
 }
 
-// paths are the patterns of all routes, taken apart once.
+// paths are the parsed patterns of all routes.
 type paths struct {
 	all   []pattern         // in the order of their text
 	sized map[int][]pattern // by the number of their segments
-	names map[string]bool   // that they have
+	names map[string]bool   // all names of patterns
 }
 
 // pattern is the path of routes, in gin's syntax.
@@ -57,7 +57,7 @@ type pattern struct {
 	methods    []string
 	segments   []segment // with the empty one before the first slash
 	parameters int
-	// before is what the text has before below: the version, or a slash.
+	// before is the prefix of the text: the version, or a slash.
 	before string
 	below  []segment
 }
@@ -68,7 +68,7 @@ type segment struct {
 	parameter, id bool
 }
 
-// indexed takes the paths of routes apart.
+// indexed parses the paths of routes.
 func indexed(methods map[string][]string) *paths {
 	p := &paths{sized: map[int][]pattern{}, names: map[string]bool{}}
 	for _, text := range slices.Sorted(maps.Keys(methods)) {
@@ -100,12 +100,12 @@ func segmentsIn(text string) (all []segment) {
 	return all
 }
 
-// fits reports whether the segments of a path are those of a pattern.
+// fits reports whether a path matches a pattern.
 func (p pattern) fits(given []string) bool {
 	return slices.EqualFunc(p.segments, given, func(s segment, g string) bool { return s.name == g || s.parameter && g != "" })
 }
 
-// misnamed reports whether a path that fits has something else where its pattern has an id.
+// misnamed reports whether a path that matches has a value that is not an id in place of one.
 func (p pattern) misnamed(given []string) bool {
 	for i, s := range p.segments {
 		if s.id && !isID(given[i]) {
@@ -115,8 +115,8 @@ func (p pattern) misnamed(given []string) bool {
 	return false
 }
 
-// methodsOf returns the methods of a path: those of the pattern that it fits with the fewest
-// parameters, nil if it fits none.
+// methodsOf returns the methods of a path: those of the matching pattern with the fewest
+// parameters, nil if none matches.
 func (p *paths) methodsOf(path string) (methods []string) {
 	given, fewest := strings.Split(path, "/"), MaxSegments
 	for _, one := range p.sized[len(given)] {
@@ -127,8 +127,8 @@ func (p *paths) methodsOf(path string) (methods []string) {
 	return methods
 }
 
-// upsertOf is the path that creates and changes what a path names, or what that is in;
-// "" if there is none.
+// upsertOf is the path that creates and changes the object of a path, or its parent; "" if
+// there is none.
 func (p *paths) upsertOf(path string) string {
 	given := strings.Split(path, "/")
 	for ; len(given) > 1; given = given[:len(given)-1] {

@@ -18,12 +18,13 @@ type Reply struct {
 	Metadata any
 }
 
-// rendered is the data of a reply that is rendered already, with its metadata.
+// rendered is the rendered data of a reply, with its metadata.
 type rendered []byte
 
-// Records are passed on byte for byte as they are stored.
+// Records are rows as they are stored, byte for byte.
 type Records []jsontext.Value
 
+// RecordsOf is the rows of a page as Records.
 func RecordsOf(p query.Page) any { return Records(p.Rows) }
 
 // appender is data that writes itself.
@@ -110,6 +111,7 @@ func (r Reply) Append(b []byte) ([]byte, error) {
 	return append(append(append(b, `,"metadata":`...), metadata...), '}'), nil
 }
 
+// JSON answers with a status and a body.
 func (c *Call) JSON(status int, body any) {
 	// A message may quote a path, which may have any bytes.
 	b, err := json.Marshal(body, jsontext.AllowInvalidUTF8(true))
@@ -119,7 +121,7 @@ func (c *Call) JSON(status int, body any) {
 	c.write(status, b)
 }
 
-// writeFile answers with what was made, and compressed, before.
+// writeFile answers with precomputed, compressed content.
 func (c *Call) writeFile(f asset.File) {
 	body, encoding := f.Encoded(c.Gin.Request)
 	h := c.Gin.Writer.Header()

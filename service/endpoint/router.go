@@ -19,7 +19,7 @@ type Table struct {
 	Mounts []Mount
 }
 
-// Mount is an address that is handled outside of the order of routes.
+// Mount is an address that is handled outside of the order of checks.
 type Mount struct {
 	Method, Path string
 	Handle       func(c *Call)
@@ -28,7 +28,7 @@ type Mount struct {
 // Handler answers what is in the table, and refuses everything else. Call Prepare before.
 func (s *Core) Handler(t Table) http.Handler { return bounded(compressed(s.Router(t))) }
 
-// Inside answers a request that another one makes, uncompressed.
+// Inside answers a request made by another one, uncompressed.
 func (s *Core) Inside(w http.ResponseWriter, r *http.Request) { s.inside.ServeHTTP(w, r) }
 
 // Router has the table. Each path answers every other method with 405, even if a path with a

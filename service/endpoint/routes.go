@@ -31,8 +31,8 @@ type Route struct {
 	Also workspace.Scope
 	// Throttling says how the credit ceiling applies to the route.
 	Throttling Throttling
-	// Paced is set for Never throttled routes whose calls draw on a bucket of their own:
-	// they cost the server something. The others tell what is left, and are always told.
+	// Paced is set for Never throttled routes that have a token bucket, because they cost the
+	// server something. The others report the remaining credits and are never refused.
 	Paced bool
 	// WorkspaceRequired means that a user must give the query parameter
 	// workspace_id.
@@ -56,8 +56,8 @@ type Throttling uint8
 
 // The kinds of throttling.
 const (
-	// Free routes cost nothing. They are refused when the ceiling is used up, and
-	// served when Redis is down.
+	// Free routes cost nothing. They are refused when the ceiling is used up, and served when
+	// Redis is down.
 	Free Throttling = iota
 	// Limited routes are Free, and each caller's calls draw on a token bucket.
 	Limited
@@ -82,7 +82,7 @@ const (
 	Users
 	// UsersForFavorites is Anyone, and Users where favorite_only=true.
 	UsersForFavorites
-	// Newcomers are users, of any workspace or none. The call is in no workspace,
-	// and its principal stays empty.
+	// Newcomers are users, of any workspace or none. The call has no workspace, and its principal
+	// stays empty.
 	Newcomers
 )

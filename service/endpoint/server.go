@@ -46,33 +46,33 @@ type Ledger interface {
 // Probe checks whether a backend is available; nil means that it is.
 type Probe func(ctx context.Context) error
 
-// Core is what every request passes: credentials, limits, credits, repetitions, the form of
-// answers, the log. Its fields are set before Serve is called.
+// Core handles what all requests have in common: credentials, limits, credits, repetitions,
+// the form of answers, the log. Its fields are set before Serve is called.
 type Core struct {
 	Gate    Gate
 	Ledger  Ledger
 	Answers Answers
-	// Probes are the backends that readiness asks, by name.
+	// Probes are the backends that readiness checks, by name.
 	Probes map[string]Probe
-	// Filling, if set, returns the datasets whose held records are being restored
-	// after their index was lost. Meanwhile some workspaces' searches of them are
-	// refused; everything else is served. Readiness reports them.
+	// Filling, if set, returns the datasets whose held records are being restored after their
+	// index was lost. Meanwhile some workspaces' searches of them are refused; everything else is
+	// served. Readiness reports them.
 	Filling func(ctx context.Context) ([]catalog.Dataset, error)
 	Log     *slog.Logger
 	// Meter counts requests; nil disables metrics.
 	Meter Meter
-	// CreditsUsed, when set, is told of each charge: what the workspace used in the
-	// window. It must not wait.
+	// CreditsUsed, when set, receives each charge: the used credits of the workspace in the
+	// window. It must not block.
 	CreditsUsed func(in workspace.ID, used, ceiling int64)
 	Counts      Counts
 	// Tracing, when set, runs around every request.
 	Tracing gin.HandlerFunc
-	// Limiter has the token buckets of keys with a rate, and those of calls that cost
-	// nothing, each of FreeLimit; nil: no limits.
+	// Limiter has the token buckets of keys with a rate, and those of free calls, each of
+	// FreeLimit; nil: no limits.
 	Limiter   *ratelimit.Limiter
 	FreeLimit ratelimit.Limit
-	// AddressesHourly is how many searches in an hour a caller has that read e-mail addresses
-	// and find nothing; 0 means DefaultAddressesHourly.
+	// AddressesHourly is the limit per caller and hour of searches that read e-mail addresses and
+	// find nothing; 0 means DefaultAddressesHourly.
 	AddressesHourly int
 	// MaxRequests limits the requests that are being handled; any more are answered
 	// 503 at once. 0 means DefaultMaxRequests. Four times as many may still be
@@ -83,8 +83,8 @@ type Core struct {
 	// ETagKey is the key of ETags, the same on all servers; empty: each process has its
 	// own. The key may also be used for other purposes.
 	ETagKey []byte
-	// TrustedProxies are the networks of proxies whose X-Forwarded-For is believed; none:
-	// a client is the peer of its connection.
+	// TrustedProxies are the networks of proxies whose X-Forwarded-For is trusted; none: a client
+	// is the peer of its connection.
 	TrustedProxies []netip.Prefix
 	// Origins are those whose pages may call the API from a browser; none: no CORS.
 	Origins []string
@@ -97,11 +97,11 @@ type Core struct {
 	Authenticate func(r *http.Request) (auth.Identity, error)
 	// Fails, if it returns true, has answered an error in a form of its own.
 	Fails func(c *Call, err error) bool
-	// Cookies means that a session may say who calls, in place of a header.
+	// Cookies means that a session cookie may identify the caller, in place of a header.
 	Cookies bool
-	// Unpaced turns the token buckets of strangers off, for tests that send very many requests.
+	// Unpaced disables the token buckets of strangers, for tests that send very many requests.
 	Unpaced bool
-	// NotPages are the beginnings of paths that never lead to a page of Pages.
+	// NotPages are the prefixes of paths that are never pages of Pages.
 	NotPages []string
 
 	load      load
@@ -112,7 +112,7 @@ type Core struct {
 	inside    http.Handler
 }
 
-// Prepare sets what is left out to its default.
+// Prepare sets missing fields to their defaults.
 func (s *Core) Prepare() {
 	s.MaxRequests = cmp.Or(s.MaxRequests, DefaultMaxRequests)
 	s.RequestTimeout = cmp.Or(s.RequestTimeout, DefaultRequestTimeout)

@@ -33,9 +33,9 @@ const (
 	maxReceived = 64 << 20
 )
 
-// load is what the server has in progress. A request has three phases: fresh until its
-// token is verified, then receiving its body, then working. Each phase has its own
-// limiter, so that a client that prolongs one phase does not block the others.
+// load is what the server has in progress. A request has three phases: fresh until its token
+// is verified, then receiving its body, then working. Each phase has its own limiter, so that
+// a client that prolongs one phase does not block the others.
 type load struct {
 	requests  atomic.Int64 // in any phase
 	fresh     Limiter
@@ -106,9 +106,9 @@ func (c *Call) reserveReceived(bytes int) bool {
 	)
 }
 
-// acquireWorking moves the request to the third phase. A caller and a workspace may
-// each use three quarters of the limit. A caller may use the places of its budget on
-// each route. So slow readers and hanging searches leave room for others.
+// acquireWorking moves the request to the third phase. A caller and a workspace may each use
+// three quarters of the limit, and a caller on each route the places of its budget. So slow
+// readers and hanging searches do not block others.
 func (c *Call) acquireWorking() bool {
 	coming := c.phase
 	c.phase = nil
@@ -127,8 +127,8 @@ func (c *Call) acquireWorking() bool {
 	return c.phase.acquire(&c.server.load.working, 1, quotas...)
 }
 
-// Wait leaves the third phase while a request waits for something to happen, and
-// enters it again if the caller still has access. A caller may have an eighth of the limit waiting.
+// Wait leaves the third phase while a request waits for a change, and enters it again if the
+// caller still has access. A caller may have an eighth of the limit waiting.
 func (c *Call) Wait(idle func() error) error {
 	all := 4 * int64(c.server.MaxRequests)
 	c.phase.release()
@@ -164,17 +164,17 @@ func (c *Call) Busy() error {
 	return e
 }
 
-// Drain announces that the server will stop. Readiness answers 503, so that load
-// balancers send no new requests, and each answer closes its connection. The server
-// still handles requests that arrive. Idle connections stay open, because a balancer
-// may be sending a request on one.
+// Drain announces that the server will stop. Readiness answers 503, so that load balancers
+// send no new requests, and each answer closes its connection. The server still handles
+// requests that arrive. Idle connections stay open, because a balancer may be sending a
+// request on one.
 func (s *Core) Drain() { s.load.draining.Store(true) }
 
 // Stopping reports whether the server will stop.
 func (s *Core) Stopping() bool { return s.load.draining.Load() }
 
-// Hold takes a place of a limiter for the owner, of at most most, until the answer is sent; false
-// if there is none.
+// Hold takes a place of a limiter for the owner, of at most most, until the answer is sent;
+// false if there is none.
 func (c *Call) Hold(of *Limiter, owner any, most int64) bool {
 	return c.phase.acquire(of, 1, quota{owner, most})
 }

@@ -16,34 +16,33 @@ import (
 	"atlas/service/ratelimit"
 )
 
-// Stranger is a row of the table of addresses that need no key: everything that is specific
-// to one. Routes with keys are in the other table, Routes.
+// Stranger is a row of the table of addresses that need no key. Routes with keys are in the
+// other table, Routes.
 type Stranger struct {
 	Method string
-	// Path in gin's syntax, from the root. With below it is an address of another row's
+	// Path in gin's syntax, from the root. With Below it is an address below another row's
 	// wildcard.
 	Path  string
 	Below bool
 	// Operation is the name in metrics and logs.
 	Operation string
 	Class     class
-	// Cost is how many tokens of its class a request takes, at least one: how much more it
-	// costs than the others.
+	// Cost is how many tokens of its class a request takes, at least one.
 	Cost int
-	// weigh, when not nil, is the cost of the request in place of cost.
+	// Weigh, when not nil, computes the cost of a request in place of Cost.
 	Weigh func(c *Call) int
 	// works is set if the request uses backends. A server that stops waits for it.
 	works bool
-	// Look examines the request, and receives its body, before it holds a place; nil:
-	// there is nothing to see.
+	// Look examines the request, and receives its body, before it holds a place; nil: nothing to
+	// examine.
 	Look   func(c *Call) error
 	Handle gin.HandlerFunc
-	// fail answers a request that is refused; nil: as the API does.
+	// fail answers a refused request; nil: like the API.
 	fail func(ctx *gin.Context, err error)
 }
 
-// class is a kind of addresses without a key. Each has limits of its own, so that none can
-// shut another.
+// class is a group of addresses without a key, with limits of its own, so that no class can
+// block another.
 type class uint8
 
 // The classes.
@@ -59,8 +58,8 @@ const (
 	ClassDocuments
 	// ClassTiles are ranges of the map's archive, by their length.
 	ClassTiles
-	// classProbes are requests of health from anywhere, and classBalancers those of
-	// client.near: strangers must not be able to make a balancer's own probes fail.
+	// classProbes are health requests from anywhere, and classBalancers those of client.near:
+	// strangers must not be able to make a balancer's own probes fail.
 	classProbes
 	classBalancers
 	// classUnknown are addresses and methods that do not exist.
@@ -68,16 +67,16 @@ const (
 	classes // how many
 )
 
-// Pace is what a token bucket gets each second, and has when it is full.
+// Pace is the rate of a token bucket per second, and its burst.
 type Pace struct{ PerSecond, Burst int }
 
-// classLimits limits a class. docs/operators.md, "Limits without a key", has the figures.
+// classLimits are the limits of a class. docs/operators.md, "Limits without a key", has the
+// figures.
 type classLimits struct {
 	of string // for messages: "too many …"
-	// address limits one client; zero: nothing does. sum limits all of them.
+	// address limits one client, zero: no limit. sum limits all of them.
 	address, sum Pace
-	// ofAddress limits the requests of one client that are being handled or read, places
-	// those of all.
+	// ofAddress limits the requests in progress of one client, places those of all.
 	ofAddress, places int64
 }
 
@@ -95,14 +94,14 @@ var limitsOf = [classes]classLimits{
 }
 
 const (
-	// patience is how long a request waits for a token. One that would wait longer is
-	// refused only then: a client that tries again at once gets no more out of it.
+	// patience is how long a request waits for a token. One that would wait longer is refused
+	// only after that time: an immediate retry gains nothing.
 	patience = time.Second
-	// strangerBody is what the body of a request without a key may take. Headers have the
-	// time of all requests.
+	// strangerBody is the time limit for the body of a request without a key. Headers have the
+	// limit of all requests.
 	strangerBody = 5 * time.Second
-	// MaxAddresses limits the addresses that are remembered. Beyond it those that were not
-	// seen for longest are forgotten; the sum of the class still holds.
+	// MaxAddresses limits the remembered addresses. Beyond it the least recently seen are
+	// dropped; the sum of the class still holds.
 	MaxAddresses = 20_000
 )
 
@@ -114,17 +113,17 @@ type clientOfClass struct {
 
 // strangers is the state of the table.
 type strangers struct {
-	// rows are by method and path. Requests with a key are not in it, see keyed.
+	// rows are by method and path, without requests with a key (see keyed).
 	rows  map[string]*Stranger
 	keyed map[string]bool
-	// byAddress and sums are the token buckets, places the requests under way.
+	// byAddress and sums are the token buckets, places the requests in progress.
 	byAddress *ratelimit.Buckets[clientOfClass]
 	sums      [classes]*rate.Limiter
 	places    [classes]Limiter
-	unnamed   sync.Once // warns of a proxy
+	unnamed   sync.Once // warns of an unconfigured proxy
 }
 
-// Rows that no address has.
+// Rows for addresses of no row.
 var (
 	explorerRow  = Stranger{Operation: opExplorer, Class: ClassDocuments}
 	preflightRow = Stranger{Operation: opNone, Class: ClassDocuments}
@@ -154,7 +153,8 @@ func (s *Core) mountStrangers(g *gin.Engine, methods map[string][]string, rows [
 	}
 }
 
-// guard is before every request, and holds those without a key to the limits of their row.
+// guard runs before every request, and applies the limits of their row to those without a
+// key.
 func (s *Core) guard(ctx *gin.Context) {
 	c := CallOf(ctx)
 	c.Client = s.clientOf(ctx.Request)
@@ -205,7 +205,7 @@ func (c *Call) admitStranger(row *Stranger) (admitted bool) {
 	c.stranger = row
 	problem := c.lookAt(row)
 	err := c.takePace(row)
-	// A body that did not come ended the context, and with it the wait for tokens.
+	// A body that did not arrive ended the context, and with it the wait for tokens.
 	if err == nil || problem != nil && c.Context().Err() != nil {
 		err = problem
 	}
@@ -223,8 +223,8 @@ func (c *Call) admitStranger(row *Stranger) (admitted bool) {
 	return false
 }
 
-// lookAt examines a request. Until its body is there it costs no more than its connection,
-// and holds nothing that others need.
+// lookAt examines a request. Until its body has arrived it costs no more than its connection,
+// and holds no place.
 func (c *Call) lookAt(row *Stranger) error {
 	if c.Gin.Request.ContentLength != 0 {
 		// Also for a body that nobody reads: net/http reads it before the next request.
@@ -272,7 +272,7 @@ func (c *Call) takePace(row *Stranger) error {
 	return nil
 }
 
-// waitFor takes tokens that are there within patience. Otherwise it returns false after
+// waitFor takes tokens that are available within patience. Otherwise it returns false after
 // that time.
 func waitFor(ctx context.Context, bucket *rate.Limiter, tokens int) bool {
 	bounded, cancel := context.WithTimeout(ctx, patience)
@@ -311,8 +311,8 @@ func (c *Call) TooMany(format string, args ...any) error {
 	return e
 }
 
-// mayBePage reports whether the Explorer may have a page or a file at an address that no
-// route has.
+// mayBePage reports whether the Explorer may have a page or file at an address without a
+// route.
 func (s *Core) mayBePage(r *http.Request) bool {
 	if s.Pages == nil || r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return false

@@ -93,7 +93,7 @@ func askFrom(t *testing.T, h http.Handler, method, path, from string) *httptest.
 	return w
 }
 
-// A class has limits, and what they are called.
+// A class has limits and a name for them.
 func TestEveryClassHasLimits(t *testing.T) {
 	t.Parallel()
 	for class, l := range limitsOf {
@@ -104,7 +104,7 @@ func TestEveryClassHasLimits(t *testing.T) {
 	}
 }
 
-// A table that the limits cannot hold is refused before it serves.
+// A table whose limits cannot work is refused at the start.
 func TestTableIsChecked(t *testing.T) {
 	t.Parallel()
 	empty := func(*gin.Context) {}
@@ -133,8 +133,8 @@ func TestTableIsChecked(t *testing.T) {
 	}
 }
 
-// One client gets the rate of a class and no more, waits for it, and takes nothing from
-// other clients and other classes.
+// One client gets the rate of a class and no more, waits for it, and takes nothing from other
+// clients and other classes.
 func TestPaceOfOneClient(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -175,7 +175,7 @@ func TestPaceOfOneClient(t *testing.T) {
 					})
 				}
 				time.Sleep(lasting / 2)
-				// Another client, and this one at another class, are answered at once.
+				// Another client, and this one in another class, are answered at once.
 				now := time.Now()
 				if w := askFrom(t, h, c.method, c.path, "203.0.113.8"); w.Code == http.StatusTooManyRequests || time.Since(now) > 0 {
 					t.Errorf("another client: %d after %v", w.Code, time.Since(now))
@@ -201,8 +201,8 @@ func TestPaceOfOneClient(t *testing.T) {
 	}
 }
 
-// Many clients together get the sum of their class, and leave other classes alone. Where
-// the address is not known the sum holds too.
+// Many clients together get the sum of their class, and do not affect other classes. The sum
+// also applies where the address is not known.
 func TestPaceOfAll(t *testing.T) {
 	t.Parallel()
 	for _, known := range []bool{true, false} {
@@ -262,8 +262,8 @@ func TestProbesOfBalancers(t *testing.T) {
 	})
 }
 
-// Two hundred requests of readiness ask the backends once, a failure is forgotten as soon
-// as a success, and who stops says so at once.
+// Two hundred requests of readiness check the backends once, a failure expires as soon as a
+// success, and a stopping server reports it at once.
 func TestReadinessIsShared(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestReadinessIsShared(t *testing.T) {
 			group.Wait()
 		}
 		all(200)
-		time.Sleep(500 * time.Millisecond) // 0.7 s after the look began
+		time.Sleep(500 * time.Millisecond) // 0.7 s after the check began
 		all(200)
 		if n := asked.Load(); n != 1 {
 			t.Errorf("asked %d times", n)
@@ -323,7 +323,7 @@ func TestReadinessIsShared(t *testing.T) {
 	})
 }
 
-// Six hundred bodies that never come hold nothing that others need, and end.
+// Six hundred bodies that never arrive block nothing, and end.
 func TestHalfOpenSignIns(t *testing.T) {
 	t.Parallel()
 	s, table := openTable(t)
@@ -369,7 +369,7 @@ func TestHalfOpenSignIns(t *testing.T) {
 	}
 }
 
-// A request is looked at before it takes a place.
+// A request is examined before it takes a place.
 func TestLookBeforePlaces(t *testing.T) {
 	t.Parallel()
 	s, h := opened(t)

@@ -27,7 +27,7 @@ func Visit(row Stranger, run func(ctx *gin.Context) error, fail func(ctx *gin.Co
 	return row
 }
 
-// ReceiveVisit receives the body. Its time is that of lookAt.
+// ReceiveVisit receives the body, within the time limit of lookAt.
 func (c *Call) ReceiveVisit() error {
 	r := c.Gin.Request
 	tooLarge := fault.New(fault.PayloadTooLarge, "the body of this request has at most %d bytes", maxVisitBody)
@@ -42,12 +42,12 @@ func (c *Call) ReceiveVisit() error {
 	case err != nil:
 		return fault.Validation(fault.Issue{Code: fault.Custom, Message: "the body did not arrive to its end in time"})
 	}
-	// Else the request would end with the time of its body.
+	// Otherwise the time limit of the body would end the request.
 	_ = http.NewResponseController(c.Gin.Writer).SetReadDeadline(time.Time{})
 	return nil
 }
 
-// TakesVisit receives the body, and checks that the rule takes it.
+// TakesVisit receives the body, and checks it by the rule.
 func TakesVisit[T any](by rule.Rule[T]) func(c *Call) error {
 	return func(c *Call) error {
 		if err := c.ReceiveVisit(); err != nil {
