@@ -43,15 +43,15 @@ type Store interface {
 	Role(ctx context.Context, in workspace.ID, user workspace.UserID) (people.Role, error)
 	// OnlyWorkspace returns the workspace of a user who is a member of exactly one.
 	OnlyWorkspace(ctx context.Context, user workspace.UserID) (workspace.ID, error)
-	// Gate returns what people of a workspace sign in by.
+	// Gate returns the sign-in rules of a workspace.
 	Gate(ctx context.Context, in workspace.ID) (identity.Gate, error)
-	// MemberSignedOut returns when the sessions of a member in a workspace ended last, zero
-	// for never.
+	// MemberSignedOut returns when the sessions of a member in a workspace last ended, zero for
+	// never.
 	MemberSignedOut(ctx context.Context, in workspace.ID, user workspace.UserID) (time.Time, error)
-	// SignedOut returns when the sessions of a user ended last, zero for never.
+	// SignedOut returns when the sessions of a user last ended, zero for never.
 	SignedOut(ctx context.Context, user workspace.UserID) (time.Time, error)
-	// TouchKey records a use of a key in a workspace, from a network, which is not valid if it
-	// is not known, and reports whether it is the first use of the key.
+	// TouchKey records a use of a key in a workspace from a network, which is invalid if it is
+	// not known, and reports whether it is the first use of the key.
 	TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (first bool, err error)
 }
 
@@ -142,23 +142,24 @@ const (
 type Identity struct {
 	Kind Kind
 	key  workspace.Key
-	// secret is what the key proved itself by; replaced is set if a rotation has replaced it.
+	// secret is the secret that the key was proved by; replaced is set if a rotation has replaced
+	// it.
 	secret   workspace.SecretHash
 	replaced bool
 	user     user
 	from     netip.Addr
-	// session is set for who acts in a session.
+	// session is set for callers with a session.
 	session *signedIn
 }
 
-// From returns the identity of a request from a client address. Without one, or with the
-// zero address, a key that is limited to networks is refused.
+// From returns the identity of a request from a client address. If it is not known, a key
+// that is limited to networks is refused.
 func (i Identity) From(client netip.Addr) Identity {
 	i.from = client
 	return i
 }
 
-// User is who signed in to a session.
+// User is the signed-in user of a session.
 type User struct {
 	ID    workspace.UserID `json:"id"`
 	Email string           `json:"email"`
@@ -168,7 +169,7 @@ type User struct {
 }
 
 // SignedIn returns the identity of the user of a session that began at a time, by a provider
-// of a workspace or not. Errors: fault.Unauthorized when the session ended since,
+// of a workspace or not. Errors: fault.Unauthorized if the session has ended since,
 // fault.Unavailable.
 func (a *Authenticator) SignedIn(ctx context.Context, u User, began time.Time, own identity.Own) (Identity, error) {
 	ended, err := loadBounded(ctx, a.signedOut, a.coldMembers, u.ID, func(ctx context.Context) (time.Time, error) {
@@ -200,7 +201,7 @@ type Subject struct {
 	ID   [16]byte // of the key or the user
 }
 
-// String names the caller: no two have the same name.
+// String returns a name of the caller that no other caller has.
 func (s Subject) String() string { return string(s.Kind) + ":" + uuid.UUID(s.ID).String() }
 
 // Subject returns the subject of the token.
@@ -211,7 +212,7 @@ func (i Identity) Subject() Subject {
 	return Subject{i.Kind, i.user.id}
 }
 
-// Author returns who makes the changes of the caller.
+// Author returns the author of the caller's changes.
 func (i Identity) Author() workspace.Author {
 	if i.Kind == ByKey {
 		return workspace.Author{Key: i.key.ID}
@@ -295,8 +296,8 @@ func bearer(header []string) (string, error) {
 	return token, nil
 }
 
-// authenticateKey looks up a key and compares its secret. Every reason to reject a
-// complete one has the same message.
+// authenticateKey looks up a key and compares its secret. Every rejection of a complete key
+// has the same message.
 func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Identity, error) {
 	refuse := func(cause error) (Identity, error) {
 		return Identity{}, fault.Wrap(
@@ -326,8 +327,8 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Iden
 	_, cached := a.keys.get(id)
 	record, err := loadBounded(ctx, a.keys, a.coldKeys, id, look)
 	if err == nil && cached && !matches(secret, record) {
-		// It may have been rotated since. Of a guessed secret this is one look-up in 4 s, and
-		// the key stays in the cache meanwhile: whoever guesses does not make it a stranger.
+		// The key may have been rotated since. With guessed secrets this is one look-up in 4 s, and
+		// the key stays in the cache: guessing does not make it a cold look-up.
 		if _, recently := a.mismatched.get(id); !recently {
 			a.mismatched.put(id, struct{}{}, start)
 			record, err = a.keys.renew(ctx, id, look)
@@ -347,12 +348,14 @@ func (a *Authenticator) authenticateKey(ctx context.Context, token string) (Iden
 	return refuse(nil)
 }
 
-// matches reports whether a secret is one of a key, or was before the last rotation.
+// matches reports whether a secret is the current one of a key, or the one before the last
+// rotation.
 func matches(secret workspace.Secret, k workspace.KeyRecord) bool {
 	return secret.Matches(k.Hash) || k.OldUntil != nil && secret.Matches(k.OldHash)
 }
 
-// refusal returns why a key is not valid now in a workspace, which it was granted or not.
+// refusal returns why a key is currently not valid in a workspace, which it may not be
+// granted.
 func (a *Authenticator) refusal(i Identity, in workspace.ID) error {
 	now := a.now()
 	switch reason := i.key.Refusal(now); {
@@ -370,8 +373,8 @@ func (a *Authenticator) refusal(i Identity, in workspace.ID) error {
 	return nil
 }
 
-// loadBounded is cache.load, but a look-up of a key that was never found needs a
-// slot. The look-up holds the slot until it ends, even if its caller leaves.
+// loadBounded is cache.load, but a look-up of a key that was never found needs one of the
+// slots of coldKeys. The look-up holds it until it ends, even if its caller leaves.
 func loadBounded[K comparable, V any](
 	ctx context.Context,
 	c *cache[K, V],
@@ -400,10 +403,9 @@ func unavailable(err error) error {
 	return fault.BackendUnavailable(err, "authentication")
 }
 
-// Resolve returns the workspace of a request. given are the values of the
-// workspace_id parameter; required says whether this route requires it of users.
-// Errors: fault.BadRequest; fault.InvalidInput when it is not a UUID or given twice;
-// fault.Unavailable.
+// Resolve returns the workspace of a request. given are the values of the workspace_id
+// parameter; required says whether this route requires it of users. Errors: fault.BadRequest;
+// fault.InvalidInput when it is not a UUID or given twice; fault.Unavailable.
 func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string, required bool) (workspace.ID, error) {
 	switch {
 	case len(given) > 1:
@@ -417,7 +419,7 @@ func (a *Authenticator) Resolve(ctx context.Context, i Identity, given []string,
 	case i.Kind == ByKey && len(i.key.Workspaces) > 0 && !i.key.DefaultDeleted:
 		return i.key.Workspaces[0], nil
 	case i.Kind == ByKey:
-		// What was meant for one that was deleted must not reach another.
+		// A request for a deleted workspace must not reach another one.
 		return workspace.ID{}, fault.New(fault.BadRequest, "the default workspace of this API key was deleted: give workspace_id")
 	case required:
 		return workspace.ID{}, fault.New(
@@ -507,9 +509,9 @@ func notMember(cause error) error {
 	return fault.Wrap(cause, fault.Forbidden, "you have no access to the workspace")
 }
 
-// Forget drops what is cached about a user's membership of a workspace, after this
-// process changed it, so that the change takes effect here at once. Other processes,
-// and look-ups in progress, follow within 4 s.
+// Forget drops what is cached about a user's membership of a workspace, after this process
+// changed it, so that the change takes effect here at once. Other processes, and look-ups in
+// progress, follow within 4 s.
 func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
 	a.roles.drop(membership{in, user})
 	a.onlyWorkspaces.drop(user)
@@ -517,7 +519,7 @@ func (a *Authenticator) Forget(in workspace.ID, user workspace.UserID) {
 	a.membersOut.drop(membership{in, user})
 }
 
-// ForgetGate drops what is cached about how people of a workspace sign in, as Forget does.
+// ForgetGate drops the cached sign-in rules of a workspace, as Forget does.
 func (a *Authenticator) ForgetGate(in workspace.ID) { a.gates.drop(in) }
 
 // ForgetKey drops what is cached about a key, as Forget does.

@@ -94,7 +94,7 @@ func (c *cache[K, V]) load(ctx context.Context, k K, look func(context.Context) 
 	return c.renew(ctx, k, look)
 }
 
-// renew is load without the result that is cached, which stays if there is no other.
+// renew is load without using a cached result, which stays if the look-up fails.
 func (c *cache[K, V]) renew(ctx context.Context, k K, look func(context.Context) (V, error)) (V, error) {
 	var zero V
 	// The result of a shared look-up may be too old when it ends: look up again.

@@ -51,7 +51,7 @@ func TestCacheTheLookUpOutlivesItsCaller(t *testing.T) {
 		finished <- err
 	}()
 	<-started
-	cancel() // the client who asked first went away
+	cancel() // the client of the look-up disconnected
 	if err := <-finished; fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("the caller who left: %v", err)
 	}

@@ -25,7 +25,7 @@ func FuzzClaims(f *testing.F) {
 		}
 		var strict map[string]jsontext.Value
 		if json.Unmarshal(raw, &strict) != nil {
-			return // what is not read may be given twice
+			return // a claim that is not read may be given twice
 		}
 		var subject string
 		if value, given := strict["sub"]; given && json.Unmarshal(value, &subject) == nil && subject != c.Subject {

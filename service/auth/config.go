@@ -14,8 +14,8 @@ import (
 // Leeway is the tolerated clock difference for exp, nbf and iat.
 const Leeway = 30 * time.Second
 
-// DefaultMaxLifetime is the longest that an access token may be good for. Providers let
-// it be set to 30 days at most, and to a day by default.
+// DefaultMaxLifetime is the default maximum lifetime of an access token. Providers let it be
+// set to 30 days at most, and default to a day.
 const DefaultMaxLifetime = 30 * 24 * time.Hour
 
 // MinSecret is the minimum length of a shared secret in bytes, the size of the hash
@@ -25,8 +25,8 @@ const MinSecret = 32
 // DefaultAlgorithms are the signature algorithms accepted with a JWKS document.
 var DefaultAlgorithms = []string{"RS256", "ES256", "EdDSA"}
 
-// Config says which users' tokens are accepted. With neither a secret nor a JWKS only
-// API keys are.
+// Config says which users' tokens are accepted. With neither a secret nor a JWKS only API
+// keys are.
 type Config struct {
 	// Secret is the shared secret of HS256, for development: MinSecret bytes or
 	// more. It excludes JWKS.
@@ -47,10 +47,10 @@ type Config struct {
 	// email_verified: an address without it counts as verified. With a secret it
 	// always does.
 	AbsentEmailVerified bool
-	// RequireScopes: a token without a scope of Atlas has none, instead of all.
+	// RequireScopes: a token without an Atlas scope gets none, instead of all.
 	RequireScopes bool
-	// MaxLifetime is the longest that a token may be good for: exp − iat, or what is
-	// left without iat. 0 means DefaultMaxLifetime.
+	// MaxLifetime is the maximum lifetime of a token: exp − iat, or the remaining time without
+	// iat. 0 means DefaultMaxLifetime.
 	MaxLifetime time.Duration
 	// JWKSRefresh is the interval of reading the document; 0 means 5 min. A token
 	// with an unknown key triggers an earlier read, at most every JWKSMinInterval.

@@ -10,20 +10,21 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// date is the target of a claim that is a date: a number of seconds (RFC 7519, 2), or
-// null for none. The library also takes a text that has a number, and turns a date that
-// is too large for a time into any other.
+// date is the target of a claim that is a date: a number of seconds (RFC 7519, 2), or null
+// for none. The library also accepts a string with a number, and maps a date that is out of
+// range to an arbitrary one.
 type date struct{ into **jwt.NumericDate }
 
-// maxDate is the last second of the year 9999, as far as RFC 3339 goes.
+// maxDate is the last second of the year 9999, the range of RFC 3339.
 const maxDate = 253402300799
 
-// UnmarshalJSON refuses what is no number, and dates before 1970 and after the year 9999.
+// UnmarshalJSON refuses values that are not numbers, dates before 1970 and after the year
+// 9999.
 func (d *date) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
 	}
-	seconds, err := strconv.ParseFloat(string(raw), 64) // a text has quotation marks
+	seconds, err := strconv.ParseFloat(string(raw), 64) // a string has quotation marks
 	if err != nil {
 		return errors.New("it is no number of seconds")
 	}
@@ -35,8 +36,8 @@ func (d *date) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// checkLifetime refuses a token that is good for longer than the issuer of an access
-// token would let it be. exp is there; without iat what counts is what is left.
+// checkLifetime refuses a token with a longer lifetime than an issuer of access tokens
+// allows. exp is present; without iat the remaining time counts.
 func (c *claims) checkLifetime(most time.Duration, now time.Time) error {
 	from := now
 	if c.IssuedAt != nil {

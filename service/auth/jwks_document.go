@@ -22,10 +22,10 @@ type PublicKey struct {
 	Key           crypto.PublicKey
 }
 
-// ReadJWKS returns the keys of a JWKS document that sign, and the errors of those that
-// cannot be read: one of them must not cost the others. Only what makes a key is read.
-// Certificates and their thumbprints are not used here, and providers publish some that
-// are wrong.
+// ReadJWKS returns the signing keys of a JWKS document, and the errors of those that cannot
+// be read: one unreadable key must not disable the others. Only the members that define a key
+// are read. Certificates and their thumbprints are not used here, and some providers publish
+// wrong ones.
 func ReadJWKS(text []byte) (keys []PublicKey, unusable []error, err error) {
 	var document struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -45,8 +45,8 @@ func ReadJWKS(text []byte) (keys []PublicKey, unusable []error, err error) {
 	return keys, unusable, nil
 }
 
-// jwk are the members of a key that are read (RFC 7517, 4; RFC 7518, 6). Those of other
-// types are absent.
+// jwk are the members of a key that are read (RFC 7517, 4; RFC 7518, 6). Members of other
+// types count as absent.
 type jwk map[string]json.RawMessage
 
 func (k jwk) text(name string) (s string) {
@@ -54,7 +54,7 @@ func (k jwk) text(name string) (s string) {
 	return s
 }
 
-// number is a number in base64url. Some documents have the other alphabet, or padding.
+// number is a number in base64url. Some documents use the other alphabet, or padding.
 func (k jwk) number(name string) string {
 	return strings.NewReplacer("+", "-", "/", "_").Replace(strings.TrimRight(k.text(name), "="))
 }
@@ -79,11 +79,10 @@ func readJWK(raw json.RawMessage) (key PublicKey, signs bool, err error) {
 	return key, true, checkKey(key.Key)
 }
 
-// maxRSA is the maximum length of an RSA key in bits: checking a signature of a longer one
-// takes long.
+// maxRSA is the maximum length of an RSA key in bits: verification with a longer one is slow.
 const maxRSA = 8192
 
-// checkKey refuses what is no public key that could sign. A shared secret is none: every
+// checkKey refuses keys that are not public signing keys. A shared secret is not one: every
 // reader of the document could sign with it.
 func checkKey(key any) error {
 	switch key := key.(type) {
@@ -117,8 +116,8 @@ func (k PublicKey) signsAs(algorithm string) bool {
 	return false
 }
 
-// candidates returns the keys that may have signed a token: those of its kid, or all
-// without one, that make signatures of its algorithm.
+// candidates returns the keys that may have signed a token: those with its kid, or all if it
+// has none, that sign with its algorithm.
 func candidates(keys []PublicKey, header map[string]any) (fitting []PublicKey, err error) {
 	given, named := header["kid"]
 	id, isText := given.(string)

@@ -16,7 +16,7 @@ import (
 	"atlas/service/auth"
 )
 
-// published is a document of keys as providers publish them.
+// published is a JWKS as providers publish it.
 func published(t *testing.T, keys ...any) []byte {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{"keys": keys})
@@ -31,7 +31,8 @@ func also(key map[string]any, members map[string]any) map[string]any {
 	return out
 }
 
-// What Atlas does not use of a key, and other spellings of what it does, cost no key.
+// Members that Atlas does not use, and other encodings of those it uses, do not invalidate a
+// key.
 func TestKeysAsProvidersPublishThem(t *testing.T) {
 	t.Parallel()
 	own := newSigner(t, "own", "RS256")
@@ -101,7 +102,7 @@ func TestKeysOfOneKid(t *testing.T) {
 	checkToken(t, a, "a key for RS512", rs.token(t), false)
 }
 
-// Which keys are not used is said once, and again when it changes.
+// Unused keys are logged once, and again when they change.
 func TestUnusedKeysAreTold(t *testing.T) {
 	t.Parallel()
 	own := newSigner(t, "own", "ES256")

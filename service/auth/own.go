@@ -11,13 +11,13 @@ import (
 	"atlas/workspace/people"
 )
 
-// signedIn is what a session says beside the user.
+// signedIn is what a session adds to the user.
 type signedIn struct {
 	began time.Time
 	own   identity.Own
 }
 
-// Own returns the provider of a workspace by which the caller signed in, zero for none.
+// Own returns the workspace provider by which the caller signed in, zero for none.
 func (i Identity) Own() identity.Own {
 	if i.session == nil {
 		return identity.Own{}
@@ -25,9 +25,9 @@ func (i Identity) Own() identity.Own {
 	return i.session.own
 }
 
-// stillOwn returns fault.Unauthorized when a provider of a workspace does not speak for a
-// session any more: it was removed or replaced, the domain of the address was lost, or the
-// person is no member or was signed out.
+// stillOwn returns fault.Unauthorized when a workspace's provider no longer covers a session:
+// it was removed or replaced, the domain of the address was lost, or the person is not a
+// member or was signed out.
 func (a *Authenticator) stillOwn(ctx context.Context, i Identity, email string) error {
 	own := i.session.own
 	gate, err := a.gate(ctx, own.Workspace)
@@ -73,11 +73,11 @@ func (a *Authenticator) signedOutOf(ctx context.Context, in workspace.ID, i Iden
 	return nil
 }
 
-// admits returns why a member may not act in a workspace by what they signed in with.
+// admits returns why a member may not act in a workspace with their way of signing in.
 func (a *Authenticator) admits(ctx context.Context, i Identity, in workspace.ID) error {
 	own := i.Own()
 	if own.Workspace == in {
-		return nil // SignedIn has looked
+		return nil // SignedIn has checked
 	}
 	gate, err := a.gate(ctx, in)
 	switch {

@@ -20,9 +20,9 @@ type Principal struct {
 	Key    workspace.KeyID
 	Budget workspace.KeyBudget
 	User   workspace.UserID
-	// Secret is what a key proved itself by, which a rotation may have replaced.
+	// Secret is the secret that a key was proved by, which a rotation may have replaced.
 	Secret workspace.SecretHash
-	// Own is the provider of the workspace by which the user signed in, zero for none.
+	// Own is the workspace provider by which the user signed in, zero for none.
 	Own identity.Own
 	// Began is when the user's session began, zero without one.
 	Began time.Time
@@ -58,8 +58,8 @@ func requireScope(k Kind, has []workspace.Scope, s workspace.Scope) error {
 	return fault.New(fault.Forbidden, "this %s lacks the scope %s; it has %s", token, s, strings.Join(names, ", "))
 }
 
-// RequireAdmin returns fault.Forbidden for the role member. A key passes: what it may
-// change of members and invitations, people.Actor says.
+// RequireAdmin returns fault.Forbidden for the role member. A key passes: people.Actor
+// decides what it may change of members and invitations.
 func (p Principal) RequireAdmin() error {
 	if p.Kind == ByKey || p.Role.Administers() {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// A server that has a key in its cache takes a secret that the key got since. Guesses of a
-// secret cost one look-up in 4 s, and a text with a slip costs none.
+// A server with a key in its cache accepts a secret that the key got later. Guesses of a
+// secret cost one look-up in 4 s, and a misspelled key costs none.
 func TestSecretThatIsNewerThanTheCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -43,8 +43,8 @@ func TestSecretThatIsNewerThanTheCache(t *testing.T) {
 	try("the second after that", second, "")
 }
 
-// A guess of a secret does not take a key out of the cache: while look-ups fail, and while
-// those of strangers use up their places, whoever has the secret goes on.
+// A guess of a secret does not evict a key from the cache: while look-ups fail, and while
+// those of strangers use up their places, the real secret still works.
 func TestGuessesKeepAKeyInTheCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -78,7 +78,7 @@ func TestGuessesKeepAKeyInTheCache(t *testing.T) {
 	try("the key beside strangers", w.tokenOne, "")
 }
 
-// What a key is limited to is in the cache with it: no use of a key looks more up.
+// The limits of a key are cached with it: using a key needs no further look-up.
 func TestNetworksNeedNoLookUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -103,7 +103,7 @@ func TestNetworksNeedNoLookUp(t *testing.T) {
 	}
 }
 
-// BenchmarkAuthenticate is what a request with a key costs, in each form.
+// BenchmarkAuthenticate is the cost of authenticating a request with a key, in each form.
 func BenchmarkAuthenticate(b *testing.B) {
 	id, secret := workspace.NewKeyID(), workspace.NewSecret()
 	for name, token := range map[string]string{"checked": secret.Token(id), "plain": "atlas_" + secret.Text(id)} {

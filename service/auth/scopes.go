@@ -10,8 +10,8 @@ import (
 	"atlas/workspace"
 )
 
-// scopes returns what a token may do. Issuers also put scopes of their own there, such as
-// openid: a token that names none of Atlas has all, unless the operator requires them.
+// scopes returns the scopes of a token. Issuers also put scopes of their own there, such as
+// openid: a token without an Atlas scope has all, unless the operator requires them.
 func (c *claims) scopes(required bool) ([]workspace.Scope, error) {
 	var named []string
 	for name, raw := range map[string]json.RawMessage{"scope": c.Scope, "scp": c.Scp} {
@@ -33,7 +33,8 @@ func (c *claims) scopes(required bool) ([]workspace.Scope, error) {
 	return scopes, nil
 }
 
-// scopeList returns the scopes of a claim, which is a text of words or a list of texts.
+// scopeList returns the scopes of a claim, which is a space-separated string or a list of
+// strings.
 func scopeList(raw json.RawMessage) ([]string, error) {
 	if len(raw) == 0 {
 		return nil, nil
@@ -49,13 +50,13 @@ func scopeList(raw json.RawMessage) ([]string, error) {
 	return strings.Fields(strings.Join(texts, " ")), nil
 }
 
-// foreignTypes are the values of typ, folded, of tokens that are not for an API. Issuers
-// have different words for access tokens, so those are not listed.
+// foreignTypes are the values of typ, folded, of tokens that are not for an API. Types of
+// access tokens differ between issuers, so they are not listed.
 var foreignTypes = []string{"id", "id_token", "refresh", "refresh_token", "offline", "logout", "logout_token"}
 
-// checkKind refuses a token whose issuer says that it is no access token. An ID token tells
-// a client who signed in, and reaches pages and logs that no access token reaches. typ is
-// that of the header.
+// checkKind refuses a token whose issuer says that it is not an access token. An ID token
+// tells a client who signed in, and reaches pages and logs that no access token reaches. typ
+// is that of the header.
 func (c *claims) checkKind(typ any) error {
 	var use string
 	switch {
@@ -64,7 +65,7 @@ func (c *claims) checkKind(typ any) error {
 		return fmt.Errorf("token_use is %.60s, not access", c.TokenUse)
 	}
 	var claim string
-	_ = json.Unmarshal(c.Type, &claim) // of another type it says nothing that is known
+	_ = json.Unmarshal(c.Type, &claim) // a value of another type counts as unknown
 	header, _ := typ.(string)
 	for _, text := range []string{claim, header} {
 		kind := strings.TrimPrefix(strings.ToLower(text), "application/")

@@ -14,7 +14,7 @@ import (
 	"atlas/workspace"
 )
 
-// What the header says of a token: access tokens are JWT or at+jwt (RFC 9068).
+// The types in a token's header: access tokens are JWT or at+jwt (RFC 9068).
 func TestKindOfTokenInTheHeader(t *testing.T) {
 	t.Parallel()
 	a := configured(t, auth.Config{Secret: secret})
@@ -43,8 +43,8 @@ func TestLifetimeIsConfigured(t *testing.T) {
 	}
 }
 
-// A token may do what its scopes name. Scopes of the issuer itself name nothing here, so
-// they do not lock its users out.
+// A token is limited to its scopes. Scopes of the issuer itself mean nothing here, so they do
+// not lock its users out.
 func TestScopesOfATokenNarrowIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -78,7 +78,7 @@ func TestScopesOfATokenNarrowIt(t *testing.T) {
 			}
 		}
 	}
-	// The message names what the token has, and that it is none of a key.
+	// The message has the token's scopes, and says that it is not a key.
 	p := auth.Principal{Kind: auth.ByUser, Scopes: []workspace.Scope{read}}
 	if err := p.RequireScope(write); fault.CodeOf(err) != fault.Forbidden ||
 		!strings.Contains(err.Error(), "this access token lacks the scope workspace:write; it has data:read") {

@@ -35,13 +35,13 @@ type toucher struct {
 	lastTouched map[grant]time.Time
 }
 
-// use is a use of a key. An address that is not known is not valid.
+// use is a use of a key. The address is invalid if it is not known.
 type use struct {
 	grant
 	from netip.Addr
 }
 
-// grant is what uses are recorded of: a key in a workspace.
+// grant is the key and workspace that uses are recorded for.
 type grant struct {
 	key workspace.KeyID
 	in  workspace.ID

@@ -24,9 +24,9 @@ type Failure string
 const (
 	// Expired: this browser did not begin the sign-in, or finished it, or it is too old.
 	Expired Failure = "expired"
-	// Declined: the person or the provider said no.
+	// Declined: the person or the provider refused.
 	Declined Failure = "declined"
-	// Away: the provider, or this service, cannot answer now.
+	// Away: the provider, or this service, is unavailable.
 	Away Failure = "away"
 	// Refused: the provider's answer cannot be used.
 	Refused Failure = "refused"
@@ -52,8 +52,8 @@ func (f *failure) Error() string { return string(f.Failure) + ": " + f.cause.Err
 func (f *failure) Unwrap() error { return f.cause }
 
 // Finish takes the provider's answer about a person, which are the parameters of the
-// callback, and the cookie of Begin. It returns what their session begins with, and the
-// address to return to, after an error too. See FailureOf for errors.
+// callback, and the cookie of Begin. It returns the grant for their session, and the address
+// to return to, also after an error. See FailureOf for errors.
 func (s *SignIn) Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error) {
 	f, err := s.open(cookie)
 	if err == nil && subtle.ConstantTimeCompare([]byte(answer.Get("state")), []byte(f.State)) != 1 {
@@ -152,8 +152,8 @@ func answered(answer url.Values) error {
 	}
 }
 
-// declined are the errors of a provider that will not go on without the person (RFC 6749,
-// OpenID Connect Core, 3.1.2.6).
+// declined are the errors of a provider that needs the person to continue (RFC 6749, OpenID
+// Connect Core, 3.1.2.6).
 var declined = []string{"access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required"}
 
 // verify checks the ID token of an answer: signature, issuer, audience and time.
@@ -181,8 +181,8 @@ func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oa
 	return id, nil
 }
 
-// claims returns what the provider says of a person. Some put the address into the ID token,
-// others only into what they answer about a user.
+// claims returns the provider's claims about a person. Some put the address into the ID
+// token, others only into the userinfo answer.
 func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (said claims, err error) {
 	var raw json.RawMessage
 	if err := id.Claims(&raw); err != nil {
@@ -197,7 +197,7 @@ func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, i
 	switch {
 	case err != nil && found.Email != "":
 		said.partial = true
-		return said, nil // it said who they are
+		return said, nil // the ID token identified them
 	case err != nil:
 		return said, err
 	}
@@ -216,8 +216,8 @@ func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token)
 	return raw, info.Claims(&raw)
 }
 
-// profile returns who the person is, by the first object that has an address. All are of the
-// subject.
+// profile returns the person's profile from the first object that has an address. All are of
+// the subject.
 func (c claims) profile() (found auth.Profile, err error) {
 	for _, raw := range c.raw {
 		if found, err = auth.ReadProfile(raw, c.subject); err != nil {

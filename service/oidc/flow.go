@@ -21,28 +21,28 @@ import (
 // Lifetime is how long signing in may take.
 const Lifetime = 10 * time.Minute
 
-// maxReturn is the maximum length of the address to return to, in bytes: browsers keep
-// cookies of 4 KB.
+// maxReturn is the maximum length of the address to return to, in bytes: browsers limit
+// cookies to 4 KB.
 const maxReturn = 2000
 
-// flow is one attempt to sign in, in a cookie of the browser that began it. Sealed, so
-// that nobody learns or chooses its parts.
+// flow is one attempt to sign in, in an encrypted cookie of the browser that began it: nobody
+// can read or choose its parts.
 type flow struct {
 	State    string `json:"state"`
 	Nonce    string `json:"nonce"`
 	Verifier string `json:"verifier"`
 	Return   string `json:"return"`
-	// Workspace is whose provider was asked, zero for the service's.
+	// Workspace is the workspace of the provider, zero for the service's.
 	Workspace workspace.ID `json:"workspace,omitzero"`
 	Ends      time.Time    `json:"ends"`
 }
 
-// flowPurpose is that of sealed flows.
+// flowPurpose is the purpose of encrypted flows.
 const flowPurpose = "atlas sign-in flow"
 
-// Begin returns the provider's address at which a person signs in, the state that comes
-// back with the answer, and the cookie with which they finish. back is the address of the
-// page to return to. Error: fault.Unavailable.
+// Begin returns the provider's address at which a person signs in, the state that the answer
+// repeats, and the cookie for Finish. back is the address of the page to return to. Error:
+// fault.Unavailable.
 func (s *SignIn) Begin(ctx context.Context, back string) (address, state, cookie string, err error) {
 	p, err := s.discover(ctx)
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *SignIn) open(cookie string) (f flow, err error) {
 }
 
 // LocalPath returns an address of this server's pages without its fragment, and "/" for
-// anything else: signing in leads nobody away.
+// anything else: an open redirect is not possible.
 func LocalPath(address string) string {
 	odd := func(r rune) bool {
 		return r == '\\' || r > unicode.MaxASCII || unicode.IsControl(r) || unicode.IsSpace(r)

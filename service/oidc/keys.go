@@ -17,14 +17,14 @@ import (
 	"atlas/service/auth"
 )
 
-// keysAway begins the error of keys that cannot be read.
+// keysAway is the prefix of the error about keys that cannot be read.
 const keysAway = "the provider's keys"
 
 // maxKeys is the maximum length of the provider's keys, in bytes.
 const maxKeys = 1 << 20
 
-// keySet verifies signatures by the provider's keys, which are read as those of access
-// tokens are: the library gives all of them up for a certificate that is wrong.
+// keySet verifies signatures by the provider's keys, which are parsed like those of access
+// tokens: the library rejects all keys because of one wrong certificate.
 type keySet struct {
 	address string
 	client  *http.Client
@@ -33,8 +33,8 @@ type keySet struct {
 	known []auth.PublicKey
 }
 
-// VerifySignature implements oidc.KeySet. The caller has checked the algorithm. Keys are
-// read anew for a token that none of them signed: the provider may have new ones.
+// VerifySignature implements oidc.KeySet. The caller has checked the algorithm. Keys are read
+// again for a token that none of them signed: the provider may have new ones.
 func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
 	k.mu.Lock()
 	known := k.known

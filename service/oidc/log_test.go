@@ -13,8 +13,8 @@ import (
 	"atlas/workspace"
 )
 
-// What a provider of a workspace answers does not enter the log, and one that cannot be read is not
-// asked again at once.
+// Answers of a workspace's provider are not logged, and a provider that cannot be read is not
+// called again at once.
 func TestProviderThatFails(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

@@ -33,29 +33,29 @@ const CallbackPath = "/session/callback"
 const (
 	// timeout bounds one call of the provider.
 	timeout = 10 * time.Second
-	// failedFor is how long a provider of a workspace that could not be read is not asked again.
+	// failedFor is the pause after a provider of a workspace could not be read.
 	failedFor = 5 * time.Second
-	// maxFinishing limits the sign-ins that are being finished at once: each may wait for
-	// the provider.
+	// maxFinishing limits the sign-ins that are finished concurrently: each may wait for the
+	// provider.
 	maxFinishing = 32
 )
 
 // Config says how people sign in.
 type Config struct {
-	// Issuer is the address of the provider, ClientID and ClientSecret are what it
-	// knows this service by.
+	// Issuer is the address of the provider, ClientID and ClientSecret are this service's
+	// credentials there.
 	Issuer, ClientID, ClientSecret string
 	// PublicURL is the origin at which browsers reach this service.
 	PublicURL string
-	// Scopes are asked for; openid must be among them.
+	// Scopes are the requested scopes, which must include openid.
 	Scopes []string
 	// SubjectsAreIDs: see auth.AccountID.
 	SubjectsAreIDs bool
-	// Workspace is whose provider it is; zero: the service's.
+	// Workspace is the workspace of the provider; zero: the service's.
 	Workspace workspace.ID
-	// Client makes the calls of the provider; nil: any address may be called.
+	// Client calls the provider; nil: any address may be called.
 	Client *http.Client
-	// Keys seal the cookie of who is signing in. The first seals, all open.
+	// Keys encrypt the cookie of a sign-in in progress. The first encrypts, all decrypt.
 	Keys [][]byte
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -125,8 +125,8 @@ func checkURL(text string) (*url.URL, error) {
 	return nil, errors.New("must begin with https://")
 }
 
-// callback is the path to which the provider sends people back. Each workspace has its own: at
-// one address for all a provider could be given the codes of another.
+// callback is the path to which the provider sends people back. Each workspace has its own:
+// with a shared path a provider could get the codes of another.
 func (c Config) callback() string {
 	if c.Workspace.IsZero() {
 		return CallbackPath
@@ -134,31 +134,31 @@ func (c Config) callback() string {
 	return CallbackPath + "/" + c.Workspace.String()
 }
 
-// Users has the users whom operators named by address. *postgres.System implements it.
+// Users has the users whom operators added by address. *postgres.System implements it.
 type Users interface {
 	// ClaimUser gives the user with a verified address the id of an account, once.
 	ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error)
 }
 
-// admission decides who a subject is. *service and *own implement it.
+// admission decides which user a subject is. *service and *own implement it.
 type admission interface {
-	// admit returns what the session of a person begins with.
+	// admit returns the grant for the session of a person.
 	admit(ctx context.Context, id claims) (session.Grant, error)
-	// renewed looks at the claims of a renewal: fault.Unauthorized ends the session.
+	// renewed checks the claims of a renewal: fault.Unauthorized ends the session.
 	renewed(ctx context.Context, g session.Grant, id claims) error
 }
 
-// claims are what a provider says of a subject.
+// claims are the claims of a provider about a subject.
 type claims struct {
 	subject string
-	raw     []json.RawMessage // objects: of the ID token, then of the user, if it was asked
-	// partial is true if the provider was asked about the user and did not answer.
+	raw     []json.RawMessage // of the ID token, then of the userinfo answer, if it was requested
+	// partial is true if the userinfo request failed.
 	partial bool
 }
 
-// Flows remembers what was finished. *session.Store implements it.
+// Flows stores finished flows. *session.Store implements it.
 type Flows interface {
-	// First reports whether it is called for the first time with a name, within lifetime.
+	// First reports whether this is the first call with a name, within lifetime.
 	First(ctx context.Context, name string, lifetime time.Duration) (bool, error)
 }
 
@@ -175,20 +175,20 @@ type SignIn struct {
 	failed   atomic.Pointer[failedRead]
 }
 
-// failedRead is why a provider of a workspace could not be read. It is not asked again until then:
+// failedRead is why a provider of a workspace could not be read. It is not called until then:
 // strangers begin sign-ins, and each would wait for it.
 type failedRead struct {
 	err   error
 	until time.Time
 }
 
-// provider is what the provider says about itself.
+// provider is the provider's metadata.
 type provider struct {
 	*oidc.Provider
 	oauth    *oauth2.Config
 	verifier *oidc.IDTokenVerifier
-	// renewed is for ID tokens that come with a renewal, straight from the provider: it
-	// checks no signature (OpenID Connect Core, 3.1.3.7), which might need keys to be read.
+	// renewed verifies ID tokens of a renewal, which come directly from the provider: it checks
+	// no signature (OpenID Connect Core, 3.1.3.7), which could require reading keys.
 	renewed *oidc.IDTokenVerifier
 	// endSession is where people sign out at the provider, "" if it has no such page.
 	endSession string
@@ -205,17 +205,17 @@ func New(c Config, users Users, flows Flows) *SignIn {
 	return newSignIn(c, &service{users, c}, flows, maxFinishing)
 }
 
-// newSignIn is New with what decides who a subject is, and how many sign-ins are finished at
-// once.
+// newSignIn is New with an admission, and a limit of concurrently finished sign-ins.
 func newSignIn(c Config, a admission, flows Flows, finishing int64) *SignIn {
-	var client http.Client // of its own: that of c is shared
+	var client http.Client // a copy: that of c is shared
 	if c.Client != nil {
 		client = *c.Client
 	} else {
 		client.Transport = http.DefaultTransport.(*http.Transport).Clone()
 	}
 	client.Timeout = timeout
-	// A redirect could lead off https, with the secret, or to what only this machine can reach.
+	// A redirect could leave https with the secret, or reach addresses that only this machine
+	// can.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &SignIn{c: c, admission: a, flows: flows, finishing: semaphore.NewWeighted(finishing), client: &client}
 }
@@ -223,8 +223,8 @@ func newSignIn(c Config, a admission, flows Flows, finishing int64) *SignIn {
 // Close closes idle connections.
 func (s *SignIn) Close() { s.client.CloseIdleConnections() }
 
-// Discover reads what the provider says about itself, unless it is known. Calls wait for
-// one that is under way. Error: fault.Unavailable.
+// Discover reads the provider's metadata, unless it is cached. Concurrent calls share one
+// read. Error: fault.Unavailable.
 func (s *SignIn) Discover(ctx context.Context) error {
 	_, err := s.discover(ctx)
 	return err
@@ -238,7 +238,7 @@ func (s *SignIn) discover(ctx context.Context) (*provider, error) {
 		return nil, f.err
 	}
 	found := s.flight.DoChan("", func() (any, error) {
-		// Others wait for the answer too.
+		// Other calls wait for the answer too.
 		ctx, cancel := context.WithTimeout(s.with(context.WithoutCancel(ctx)), timeout)
 		defer cancel()
 		p, err := s.read(ctx)
@@ -283,7 +283,7 @@ func (s *SignIn) read(ctx context.Context) (*provider, error) {
 	if len(more.AuthMethods) > 0 && !slices.Contains(more.AuthMethods, "client_secret_basic") {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
-	// Of an empty list the verifier makes RS256.
+	// For an empty list the verifier assumes RS256.
 	algorithms := slices.DeleteFunc(more.Algorithms, func(a string) bool { return !slices.Contains(signing, a) })
 	checks := &oidc.Config{ClientID: s.c.ClientID, Now: s.c.Now, SupportedSigningAlgs: algorithms}
 	unsigned := *checks
@@ -307,8 +307,8 @@ var signing = []string{
 // with makes calls of the provider use the client of s.
 func (s *SignIn) with(ctx context.Context) context.Context { return oidc.ClientContext(ctx, s.client) }
 
-// brief is an error of a provider without what the provider wrote, which may have tokens, or be
-// long: of an answer the status, of anything else the beginning, in quotes.
+// brief is an error of a provider without the provider's text, which may be long or have
+// tokens: for an answer the status, for anything else the beginning, in quotes.
 func brief(err error) error {
 	if at, ok := errors.AsType[*url.Error](err); ok {
 		err = at.Err
@@ -320,7 +320,7 @@ func brief(err error) error {
 	return fmt.Errorf("%.60q", text)
 }
 
-// statusText is what errors of the library begin with that have the body of an answer.
+// statusText matches the beginning of library errors that include the body of an answer.
 var statusText = regexp.MustCompile(`^[1-5][0-9]{2}\b`)
 
 func away(err error) error { return fault.BackendUnavailable(err, "the OpenID provider") }

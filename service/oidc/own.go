@@ -24,18 +24,18 @@ import (
 const (
 	// maxAnswer is the maximum length of an answer of a workspace's provider, in bytes.
 	maxAnswer = 1 << 20
-	// maxOwn is how many providers are remembered, each for ownFor: then it is read again what
-	// it says about itself.
+	// maxOwn is how many providers are cached, each for ownFor: then its metadata is read again.
 	maxOwn = 500
 	ownFor = time.Hour
-	// maxOwnFinishing limits the sign-ins by one provider that wait for it at once, so that one
-	// that is slow takes few places of the others.
+	// maxOwnFinishing limits the sign-ins by one provider that wait for it concurrently, so that
+	// a slow one takes few places of the others.
 	maxOwnFinishing = 8
-	// maxValues limits the values of a claim of roles that are looked at.
+	// maxValues is how many values of a claim of roles are read.
 	maxValues = 1000
 )
 
-// OwnStore has the providers of workspaces, and whom they admit. *postgres.System implements it.
+// OwnStore has the providers of workspaces, and decides whom they admit. *postgres.System
+// implements it.
 type OwnStore interface {
 	ProviderAndSecret(ctx context.Context, in workspace.ID) (p identity.Provider, secret []byte, err error)
 	WorkspaceOfDomain(ctx context.Context, domain string) (workspace.ID, error)
@@ -51,10 +51,10 @@ type OwnConfig struct {
 	Flows     Flows
 	// Open decrypts the secret of a provider.
 	Open func(in workspace.ID, sealed []byte) (secret string, current bool, err error)
-	// Guard returns why an address is refused. Client reaches only what is permitted.
+	// Guard returns why an address is refused. Client reaches only permitted addresses.
 	Guard  interface{ Check(address string) error }
 	Client *http.Client
-	// Changed, when not nil, is called after a user was admitted, whose role may be another.
+	// Changed, when not nil, is called after a user was admitted, whose role may have changed.
 	Changed func(in workspace.ID, user workspace.UserID)
 	Now     func() time.Time
 	Log     *slog.Logger
@@ -96,8 +96,8 @@ func NewOwn(c OwnConfig) *Own {
 // Close closes idle connections.
 func (o *Own) Close() { o.c.Client.CloseIdleConnections() }
 
-// Find returns the workspace whose provider speaks for an address: fault.NotFound for none. It
-// says nothing of whether there is such an address.
+// Find returns the workspace whose provider is responsible for an address: fault.NotFound for
+// none. The answer does not depend on whether the address exists.
 func (o *Own) Find(ctx context.Context, email string) (workspace.ID, error) {
 	domain := identity.DomainOf(email)
 	if domain == "" {
@@ -161,13 +161,13 @@ func (o *Own) SignOut(ctx context.Context, in workspace.ID) string {
 	return address
 }
 
-// mayLeadTo reports whether people may be led to a page that a provider names.
+// mayLeadTo reports whether people may be redirected to a page that a provider names.
 func (o *Own) mayLeadTo(page string) bool {
 	u, err := url.Parse(page)
 	return err == nil && o.c.Guard.Check((&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}).String()) == nil
 }
 
-// of returns the provider of a workspace as it is now: fault.NotFound, fault.Unavailable.
+// of returns the current provider of a workspace: fault.NotFound, fault.Unavailable.
 func (o *Own) of(ctx context.Context, in workspace.ID) (*own, error) {
 	p, sealed, err := o.c.Store.ProviderAndSecret(ctx, in)
 	if err != nil {
@@ -179,7 +179,7 @@ func (o *Own) of(ctx context.Context, in workspace.ID) (*own, error) {
 	if k := o.known[in]; k != nil && k.provider.ID == p.ID && k.provider.Revision == p.Revision && now.Sub(k.read) < ownFor {
 		return k, nil
 	}
-	if err := o.c.Guard.Check(p.Issuer); err != nil { // what is permitted may have changed
+	if err := o.c.Guard.Check(p.Issuer); err != nil { // the permitted addresses may have changed
 		return nil, fmt.Errorf("the issuer %w", err)
 	}
 	secret, _, err := o.c.Open(in, sealed)
@@ -233,15 +233,16 @@ func (p *own) admit(ctx context.Context, id claims) (g session.Grant, err error)
 	}, nil
 }
 
-// renewed implements admission: the address is that of the sign-in, roles are those of now.
+// renewed implements admission: the address is that of the sign-in, roles are the current
+// ones.
 func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
-	who, _ := p.person(id, g.User.Email, g.User.Name) // what was not said leaves the role
+	who, _ := p.person(id, g.User.Email, g.User.Name) // missing claims leave the role unchanged
 	u, err := p.c.Store.Admit(ctx, p.in, who, p.c.Now())
 	switch {
 	case fault.CodeOf(err) == fault.Forbidden, err == nil && u.ID != g.User.ID:
 		return fault.Wrap(err, fault.Unauthorized, "the provider of the workspace does not let you in any more")
 	case err != nil:
-		// The refresh token is spent: the session has the new one, and looks again later.
+		// The refresh token is used up: the session stores the new one, and retries later.
 		p.c.Log.Warn("the role of a renewed session was not looked at", "workspace_id", p.in.String(), "error", reasonOf(err))
 		return nil
 	}
@@ -249,9 +250,9 @@ func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
 	return nil
 }
 
-// person returns who the claims say somebody is. An answer without the claim of roles says
-// nothing of them: providers leave out what they have no room for, or what was not asked for. said
-// is false where they have the claim elsewhere, or did not answer.
+// person returns the person that the claims describe. An answer without the claim of roles
+// leaves the role unchanged: providers omit claims that are too long, or were not requested.
+// said is false if the claim is at another address, or the provider did not answer.
 func (p *own) person(id claims, email, name string) (who identity.Person, said bool) {
 	who = identity.Person{
 		Provider: p.provider.ID, Issuer: p.provider.Issuer, Subject: id.subject, Email: email, Name: name, Silent: len(id.raw) == 0,
@@ -264,8 +265,8 @@ func (p *own) person(id claims, email, name string) (who identity.Person, said b
 	return who, there || !id.partial && !id.elsewhere(p.provider.RoleClaim)
 }
 
-// elsewhere reports whether a claim is to be asked for at another address (OpenID Connect Core,
-// 5.6.2), as the groups of who is in many at Microsoft's provider.
+// elsewhere reports whether a claim is at another address (OpenID Connect Core, 5.6.2), such
+// as the groups of a person with many at Microsoft's provider.
 func (c claims) elsewhere(name string) bool {
 	for _, raw := range c.raw {
 		var all struct {
@@ -279,13 +280,13 @@ func (c claims) elsewhere(name string) bool {
 }
 
 // domainVerified reports whether Microsoft's provider says that the domain of the address is
-// its owner's: it has no email_verified.
+// verified: it has no email_verified.
 func (c claims) domainVerified() bool {
 	said := c.claim("xms_edov")
 	return slices.Contains([]string{"true", "1", `"1"`, `"true"`}, string(said))
 }
 
-// claim returns the first object's claim of a name, nil for none.
+// claim returns a claim from the first object that has it, nil for none.
 func (c claims) claim(name string) json.RawMessage {
 	for _, raw := range c.raw {
 		var all map[string]json.RawMessage
@@ -313,7 +314,7 @@ func (c claims) values(name string) (texts []string, there bool) {
 	return texts, there
 }
 
-// bounded gives up answers that are too long.
+// bounded limits the length of answers.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -13,19 +13,19 @@ import (
 	"atlas/internal/fault"
 )
 
-// reason is why something failed, in words of this program: nothing of a token, of a person or of
-// what the provider wrote is in it, so that it may be logged.
+// reason is why something failed, in words of this program: it has nothing from a token, a
+// person or the provider, so it may be logged.
 type reason string
 
 func (r reason) Error() string { return string(r) }
 
-// unreadable is the reason of what is known by nothing else.
+// unreadable is the reason without a more exact one.
 const unreadable reason = "the answer cannot be read"
 
 // ambiguous is the reason of claims that are not used.
 const ambiguous reason = "the claims are of another subject, or ambiguous"
 
-// reasonOf is what the log says of an error: a reason, or the sentence of a fault.
+// reasonOf is the loggable form of an error: a reason, or the sentence of a fault.
 func reasonOf(err error) string {
 	if r, ok := errors.AsType[reason](err); ok {
 		return string(r)
@@ -36,8 +36,8 @@ func reasonOf(err error) string {
 	return string(unreadable)
 }
 
-// tokenReasons are reasons by how the library's errors begin; what follows has claims. Longer
-// beginnings come first.
+// tokenReasons are reasons by the beginning of the library's errors; the rest of these has
+// claims. Longer beginnings come first.
 var tokenReasons = []struct {
 	beginning string
 	reason    reason
@@ -65,7 +65,7 @@ func tokenReason(err error) error {
 	return reason("the ID token is refused")
 }
 
-// codeReason is why the provider says no, by its code if that is one of the standards.
+// codeReason is why the provider refused, by its code if it is a standard one.
 func codeReason(code string) reason {
 	if slices.Contains(declined, code) || slices.Contains(standardCodes, code) {
 		return reason("the provider answers " + code)
@@ -73,14 +73,14 @@ func codeReason(code string) reason {
 	return "the provider answers an error that is no standard's"
 }
 
-// standardCodes are those of RFC 6749, 4.1.2.1 and 5.2, that no list here has otherwise.
+// standardCodes are the codes of RFC 6749, 4.1.2.1 and 5.2, that are not in another list.
 var standardCodes = []string{
 	"invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope", "server_error", "temporarily_unavailable",
 	"invalid_client", "invalid_grant", "unsupported_grant_type",
 }
 
-// exchangeError returns an error of the token endpoint without the provider's text, which
-// may have tokens. No answer, and a failure of the provider, are fault.Unavailable.
+// exchangeError returns an error of the token endpoint without the provider's text, which may
+// have tokens. No answer, and a failure of the provider, are fault.Unavailable.
 func exchangeError(err error) error {
 	answer, ok := errors.AsType[*oauth2.RetrieveError](err)
 	switch {
@@ -92,10 +92,10 @@ func exchangeError(err error) error {
 	return codeReason(answer.ErrorCode)
 }
 
-// withoutText is an error of a call about a person, without anything of an answer but its status.
+// withoutText is an error of a call about a person, with only the status of the answer.
 func withoutText(err error) error {
 	_, call := errors.AsType[*url.Error](err)
-	if call || statusText.MatchString(err.Error()) { // nothing of a body is in it
+	if call || statusText.MatchString(err.Error()) { // it has nothing of a body
 		return reason(brief(err).Error())
 	}
 	return unreadable

@@ -31,7 +31,7 @@ func (s *servers) more(t *testing.T, n int) (tokens []string) {
 	return tokens
 }
 
-// A provider that does not answer delays few requests, and no more for some seconds after.
+// A provider that does not answer delays few requests, and none for some seconds after.
 func TestRenewalsPastTheBound(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
@@ -72,7 +72,7 @@ func TestRenewalsPastTheBound(t *testing.T) {
 	}
 }
 
-// A server that was slow, and whose refresh token another has spent, does not end the session.
+// A slow server, whose refresh token another has used, does not end the session.
 func TestRefusalOfASpentToken(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
@@ -108,7 +108,7 @@ func (f *failing) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Redis may be away for a second while a new refresh token is saved.
+// Redis may be unavailable for a second while a new refresh token is saved.
 func TestRedisIsAwayDuringRenewal(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
@@ -150,7 +150,7 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// A slow provider of one workspace leaves places to those of others.
+// A slow provider of one workspace does not block those of others.
 func TestRenewalsOfOneWorkspace(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)

@@ -38,8 +38,8 @@ func (s *Store) take(ctx context.Context, link string) (entry, error) {
 	return s.read(raw, err, "this sign-in link was used already, or is older than ten minutes")
 }
 
-// First reports whether it is called for the first time with a name, on all servers, within
-// lifetime. Errors: fault.Unavailable.
+// First reports whether this is the first call with a name, on all servers, within lifetime.
+// Errors: fault.Unavailable.
 func (s *Store) First(ctx context.Context, name string, lifetime time.Duration) (bool, error) {
 	return s.first(ctx, ofFirst, name, lifetime)
 }

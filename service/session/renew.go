@@ -15,18 +15,18 @@ import (
 const (
 	// renewalTimeout bounds the provider's answer.
 	renewalTimeout = 10 * time.Second
-	// renewalPause is the time between two attempts to renew a session, of all servers
-	// together. It is longer than an attempt takes.
+	// renewalPause is the time between two attempts to renew a session, across all servers. It is
+	// longer than an attempt takes.
 	renewalPause = time.Minute
 	// maxRenewals limits the requests of this server that wait for the provider, maxOfWorkspace
-	// those that wait for that of one workspace: a slow one leaves places to others.
+	// those for the provider of one workspace, so that a slow one does not block others.
 	maxRenewals    = 16
 	maxOfWorkspace = 4
-	// awayFor is how long this server renews no session after the provider did not answer.
+	// awayFor is the pause in renewals of this server after the provider did not answer.
 	awayFor = 10 * time.Second
-	// saves is how often saving a new refresh token is tried, the second time after
-	// firstWait, then after twice as long each time. A provider takes the former one only
-	// once, so failing to save ends the session at the next renewal.
+	// saves is how often saving a new refresh token is tried, the second time after firstWait,
+	// then after twice as long each time. A provider accepts the former token only once, so
+	// failing to save ends the session at the next renewal.
 	saves     = 6
 	firstWait = 50 * time.Millisecond
 )
@@ -36,7 +36,7 @@ func (s *Store) renewable(e entry) bool {
 }
 
 // renew renews a session, unless another request does or did so within renewalPause, or too
-// many wait for the provider. The session as it is stays good until the provider refuses.
+// many wait for the provider. The current session stays valid until the provider refuses.
 // Errors: fault.Unauthorized, fault.Unavailable.
 func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error) {
 	own, renewing := e.Own != identity.Own{}, s.renewing
@@ -53,7 +53,7 @@ func (s *Store) renew(ctx context.Context, token string, e entry) (entry, error)
 		}
 		defer s.leavePlace(e.Own)
 	}
-	// A refresh token that is spent must be replaced, even if the client has gone.
+	// A used refresh token must be replaced, even if the client has disconnected.
 	ctx = context.WithoutCancel(ctx)
 	mine, err := s.first(ctx, ofRenewal, token, renewalPause)
 	if err != nil || !mine {
@@ -109,8 +109,8 @@ func (s *Store) leavePlace(of identity.Own) {
 	}
 }
 
-// refused ends a session because the provider refused its refresh token, unless another
-// request, which this one outlived, has put a new one in its place.
+// refused ends a session because the provider refused its refresh token, unless a concurrent
+// request has replaced the token.
 func (s *Store) refused(ctx context.Context, token, refresh string, cause error) (entry, error) {
 	e, err := s.use(ctx, token)
 	if err != nil {
@@ -125,7 +125,7 @@ func (s *Store) refused(ctx context.Context, token, refresh string, cause error)
 	return e, fault.Wrap(cause, fault.Unauthorized, over)
 }
 
-// replace saves a session that is still there.
+// replace saves a session if it still exists.
 func (s *Store) replace(ctx context.Context, token string, e entry) error {
 	raw, err := json.Marshal(e)
 	if err != nil {

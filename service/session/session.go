@@ -1,6 +1,6 @@
-// Package session keeps the sessions of the Explorer in Redis (docs/security.md,
-// "Sessions"). A session says who signed in. What that user may do is looked up on each
-// request, as for an access token.
+// Package session stores the sessions of the Explorer in Redis (docs/security.md,
+// "Sessions"). A session identifies a signed-in user. The user's permissions are looked up on
+// each request, as for an access token.
 package session
 
 import (
@@ -36,7 +36,7 @@ const (
 
 // Options are the options of New. The zero value has the defaults.
 type Options struct {
-	// Prefix is what the names of all keys in Redis begin with.
+	// Prefix is the prefix of all keys in Redis.
 	Prefix string
 	// Idle is how long a session lasts after its last request.
 	Idle time.Duration
@@ -44,11 +44,11 @@ type Options struct {
 	Lifetime time.Duration
 	// Renewal is how often a session with a refresh token is renewed.
 	Renewal time.Duration
-	// Renew exchanges a refresh token for the next one. fault.Unauthorized ends the
-	// session; after any other error it goes on, and is renewed later. After
-	// fault.Unavailable no session is renewed for some seconds. Nil renews none.
+	// Renew exchanges a refresh token for the next one. fault.Unauthorized ends the session;
+	// after any other error it stays valid, and is renewed later. After fault.Unavailable no
+	// session is renewed for some seconds. Nil renews none.
 	Renew func(ctx context.Context, g Grant) (next string, err error)
-	// Issuer is the provider of all sessions: those of another end.
+	// Issuer is the provider of all sessions: sessions of another one are invalid.
 	Issuer string
 	// Timeout bounds a call of Redis.
 	Timeout time.Duration
@@ -56,14 +56,14 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store has the sessions. Redis has the hashes of tokens only, and secrets encrypted
-// under the tokens, so reading Redis gives no session away. It is safe for concurrent use.
+// Store has the sessions. Redis has only the hashes of tokens, and secrets encrypted with the
+// tokens, so reading Redis reveals no session. It is safe for concurrent use.
 type Store struct {
 	redis redis.UniversalClient
 	o     Options
 
-	// renewing is of sessions of the service's provider, renewingOwn of those of workspaces:
-	// one of theirs that is slow holds up no others.
+	// renewing is for sessions of the service's provider, renewingOwn for those of workspaces: a
+	// slow one of these does not block the others.
 	renewing, renewingOwn *semaphore.Weighted
 	mu                    sync.Mutex
 	waiting               map[identity.Own]int // see takePlace
@@ -86,16 +86,16 @@ func New(client redis.UniversalClient, o Options) *Store {
 	}
 }
 
-// Grant is what a session begins with.
+// Grant is what a new session consists of.
 type Grant struct {
 	User auth.User
-	// Subject is the provider's name of the user, "" for who signed in otherwise.
+	// Subject is the provider's id of the user, "" for another way of signing in.
 	Subject string
 	// Refresh is the provider's refresh token, "" without one.
 	Refresh string
 	// Key is an API key that takes the place of the user, in development.
 	Key string
-	// Own is the provider of a workspace by which they signed in, zero for none.
+	// Own is the workspace provider by which they signed in, zero for none.
 	Own identity.Own
 	// Idle and Lifetime shorten those of Options; 0: they do not.
 	Idle, Lifetime time.Duration
@@ -110,13 +110,13 @@ type Session struct {
 	Ends time.Time
 }
 
-// entry is what Redis has of a session or a link.
+// entry is a session or a link in Redis.
 type entry struct {
 	User   auth.User `json:"user"`
 	Began  time.Time `json:"began,omitzero"`
 	Ends   time.Time `json:"ends"`
 	Issuer string    `json:"issuer,omitempty"`
-	// Own takes the place of Issuer for a session by a provider of a workspace.
+	// Own replaces Issuer for a session by a provider of a workspace.
 	Own identity.Own `json:"own,omitzero"`
 	// Renew is when the session is renewed next, zero without a refresh token.
 	Renew time.Time `json:"renew,omitzero"`
@@ -131,7 +131,7 @@ type secrets struct {
 	Key     string `json:"key,omitempty"`
 }
 
-// Kinds of keys. A link is no session, and a session no link.
+// Kinds of keys. A link is not valid as a session, nor a session as a link.
 const (
 	ofSession = "session:"
 	ofLink    = "link:"
@@ -139,7 +139,7 @@ const (
 	ofFirst   = "first:"
 )
 
-// purpose is that of sealed secrets.
+// purpose is that of encrypted secrets.
 const purpose = "atlas session secrets"
 
 func (s *Store) key(kind, token string) string {
@@ -165,8 +165,8 @@ func (s *Store) Start(ctx context.Context, g Grant) (token string, err error) {
 	return token, s.put(ctx, ofSession, token, e, s.idle(token))
 }
 
-// idle returns how long the session of a token lasts after its last request. It stands in the
-// token, so that a request needs one command of Redis. A token that was changed is another.
+// idle returns how long the session of a token lasts after its last request. The token has
+// it, so that a request needs one command of Redis. A modified token is another token.
 func (s *Store) idle(token string) time.Duration {
 	_, minutes, _ := strings.Cut(token, ".")
 	n, err := strconv.Atoi(minutes)
@@ -176,7 +176,7 @@ func (s *Store) idle(token string) time.Duration {
 	return min(s.o.Idle, time.Duration(n)*time.Minute)
 }
 
-// fill seals the secrets of a session into its entry.
+// fill encrypts the secrets of a session into its entry.
 func (s *Store) fill(e *entry, token string, n secrets) (err error) {
 	if n == (secrets{}) {
 		return nil
@@ -201,8 +201,8 @@ func (s *Store) put(ctx context.Context, kind, token string, e entry, expires ti
 // over is the message for a session that has ended.
 const over = "the session is over: sign in again"
 
-// Get returns a session, keeps it for another Options.Idle, and renews it when that is
-// due. Errors: fault.Unauthorized, fault.Unavailable.
+// Get returns a session, extends it by Options.Idle, and renews it when that is due. Errors:
+// fault.Unauthorized, fault.Unavailable.
 func (s *Store) Get(ctx context.Context, token string) (Session, error) {
 	e, err := s.use(ctx, token)
 	if err != nil {
@@ -224,7 +224,7 @@ func (e entry) grant(n secrets) Grant {
 func (s *Store) use(ctx context.Context, token string) (entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
-	// One command, so that a request never brings back a session that ended meanwhile.
+	// One command, so that a request never restores a session that ended meanwhile.
 	raw, err := s.redis.GetEx(ctx, s.key(ofSession, token), s.idle(token)).Bytes()
 	e, err := s.read(raw, err, over)
 	if err == nil && e.Own == (identity.Own{}) && e.Issuer != s.o.Issuer {

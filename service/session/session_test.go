@@ -30,7 +30,7 @@ func fatal(t *testing.T, err error) {
 	}
 }
 
-// renewals is a provider that takes each refresh token once.
+// renewals is a provider that accepts each refresh token once.
 type renewals struct {
 	mu    sync.Mutex
 	next  string
@@ -150,7 +150,8 @@ func (b *between) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// Who read the session before another renewed it does not use the old refresh token.
+// A request that read the session before another renewed it does not use the old refresh
+// token.
 func TestRenewalOfAnOldReading(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
@@ -203,7 +204,7 @@ func TestProviderIsAway(t *testing.T) {
 	}
 }
 
-// A session that ends while it is renewed is not brought back.
+// A session that ends while it is renewed is not restored.
 func TestSignOutDuringRenewal(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)
@@ -220,7 +221,7 @@ func TestSignOutDuringRenewal(t *testing.T) {
 	}
 }
 
-// A client that leaves does not lose the refresh token that takes the place of a spent one.
+// A client that disconnects does not lose the refresh token that replaces a used one.
 func TestClientLeavesDuringRenewal(t *testing.T) {
 	t.Parallel()
 	s := newServers(t)

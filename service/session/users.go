@@ -10,8 +10,8 @@ import (
 // KeysOf is the pattern of the keys of all sessions and links.
 func KeysOf(prefix string) []string { return []string{prefix + ofSession + "*", prefix + ofLink + "*"} }
 
-// Of is the user of what Redis has of a session or a link, and the provider of a workspace by
-// which they signed in, both zero if it is none.
+// Of returns the user of a session or link in Redis, and the workspace provider by which they
+// signed in, both zero for another value.
 func Of(raw []byte) (user auth.User, own identity.Own) {
 	var e entry
 	if json.Unmarshal(raw, &e) != nil {
