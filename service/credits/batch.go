@@ -17,17 +17,16 @@ var ledgerLua string
 
 var ledgerScript = redis.NewScript(ledgerLua)
 
-// maxBatch is the maximum number of operations in one call, which bounds how long the
-// call keeps Redis from others: about a millisecond.
+// maxBatch is the maximum number of operations in one call. It bounds how long a call blocks
+// Redis: about a millisecond.
 const maxBatch = 64
 
 // errQueueTooLong is the cause of an operation that was not sent in time.
 var errQueueTooLong = errors.New("too many calls are under way")
 
-// batcher sends operations to Redis. One call is in flight at a time; the operations that
-// come up meanwhile wait and go together in the next call. So an idle batcher adds no
-// delay, and a busy one makes fewer calls: to Redis, a call costs as much as several
-// operations in it.
+// batcher sends operations to Redis. One call is in flight at a time; operations that arrive
+// meanwhile wait and go together in the next call. So an idle batcher adds no delay, and a
+// busy one makes fewer calls: to Redis, a call costs as much as several operations in it.
 //
 // In a Cluster the keys of one call must be on one node, in one slot. There each key has
 // its own queue and its own call in flight.
@@ -112,8 +111,8 @@ func (b *batcher) next(name string) []*operation {
 func (b *batcher) send(name string, batch []*operation) {
 	for batch != nil {
 		b.call(context.WithoutCancel(batch[0].ctx), batch)
-		// The callers that have their replies run first: what they send next belongs to
-		// the next call. Otherwise two halves of them would take turns.
+		// The callers that have their replies run first: their next operations belong to the next
+		// call. Otherwise two halves of them would take turns.
 		runtime.Gosched()
 		batch = b.next(name)
 	}
@@ -141,9 +140,9 @@ func (b *batcher) call(ctx context.Context, batch []*operation) {
 	}
 }
 
-// request returns the keys and arguments of a call. sent has the operations in the order
-// of the replies: those of one key are together, in the order in which they came. The
-// others are done: their callers gave up, or they waited for too long.
+// request returns the keys and arguments of a call. sent has the operations in the order of
+// the replies: grouped by key, in the order of arrival. The others are done: their callers
+// gave up, or they waited for too long.
 func (b *batcher) request(batch []*operation) (keys []string, args []any, sent []*operation) {
 	byKey := map[string][]*operation{}
 	for _, o := range batch {

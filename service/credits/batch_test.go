@@ -60,8 +60,8 @@ func scriptCalls(t *testing.T, c redis.UniversalClient) (n int) {
 	return n
 }
 
-// Operations that come up while a call is in flight go together in the next one. Each has
-// its own outcome.
+// Operations that arrive while a call is in flight go together in the next one. Each has its
+// own outcome.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)

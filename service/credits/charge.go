@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// amplyLeft is how many credits of the ceiling and of the budget are ample: more than
-	// all requests take that servers run at once.
+	// amplyLeft is how many remaining credits of the ceiling and the budget are ample: more than
+	// all concurrent requests of the servers can use.
 	amplyLeft = 10_000
-	// learntFor is how long a server knows what an answer of the ledger said.
+	// learntFor is how long a server trusts the last answer of the ledger.
 	learntFor = time.Second
-	// maxLearnt bounds of how many callers a server knows it.
+	// maxLearnt is the maximum number of callers that a server remembers answers for.
 	maxLearnt = 10_000
 )
 
-// ample has what answers of the ledger said. The zero value is ready.
+// ample caches the answers of the ledger. The zero value is ready.
 type ample struct {
 	lock sync.Mutex
 	of   map[learntKey]learnt
@@ -43,8 +43,8 @@ func (a *ample) learn(window string, by Key, used, byKey int64) {
 }
 
 // Ample reports whether a request need not reserve credits before it runs: within the last
-// second an answer said that more than 10,000 of the ceiling and of the key's budget remain.
-// It is false while the breaker is open.
+// second an answer reported more than 10,000 remaining credits of the ceiling and of the
+// key's budget. It is false while the breaker is open.
 func (l *Ledger) Ample(workspace string, ceiling int64, by Key) bool {
 	window, err := l.key(workspace, ceiling)
 	if err != nil || !l.breaker.closed() {
@@ -58,9 +58,9 @@ func (l *Ledger) Ample(workspace string, ceiling int64, by Key) bool {
 }
 
 // Charge charges what a request without a reservation delivered, before its answer is sent.
-// It is granted, and refused, as Reserve does it: then nothing may be delivered. Errors are
-// those of Reserve. As Settle it goes on when ctx is cancelled, and repeats the call, for up
-// to 1.75 s: a charge has an id that Redis keeps for a minute, and is made once.
+// It is granted and refused like a Reserve: if it is refused, nothing may be delivered.
+// Errors are those of Reserve. Like Settle it ignores the cancellation of ctx, and repeats
+// the call for up to 1.75 s. Redis stores its id for a minute, so it is charged once.
 func (l *Ledger) Charge(ctx context.Context, workspace string, ceiling int64, c Charge, by Key) (Window, error) {
 	key, err := l.key(workspace, ceiling)
 	if err == nil {

@@ -13,9 +13,9 @@ const clockTolerance = time.Minute
 const catchUpDivisor = 60
 
 // steadyClock does not follow a system clock that is set forward. It starts at the system
-// time and advances with the monotonic clock. It approaches a system clock that is ahead
-// slowly, which corrects time that the monotonic clock does not count (a suspended
-// machine) and a wrong start. A system clock that is set back does not set it back.
+// time and advances with the monotonic clock. It slowly approaches a system clock that is
+// ahead, which corrects time that the monotonic clock does not count (a suspended machine)
+// and a wrong start. It never goes back.
 type steadyClock struct {
 	wall    func() time.Time     // the system time
 	elapsed func() time.Duration // monotonic, from any fixed point

@@ -1,6 +1,6 @@
-// Package credits counts in Redis what each workspace spends in a rolling window of
-// 24 hours, against its ceiling, and what each API key spends of it, against the budget of
-// the key (docs/api.md, "Credits").
+// Package credits counts in Redis the credits that each workspace uses in a rolling window of
+// 24 hours, against its ceiling, and those of each API key, against the budget of the key
+// (docs/api.md, "Credits").
 //
 // A metered operation Reserves what it may deliver, runs, and Settles what it
 // delivered before it sends the response. Where credits are Ample, a search may run and then
@@ -20,8 +20,8 @@
 // reservation is deleted and cannot be settled.
 //
 // The same holds for the settled and reserved credits of a key and its budget: both are
-// judged and charged in one step, and Reserve then returns fault.KeyBudgetUsed. A budget
-// is for each workspace of the key. A key without a budget is counted too.
+// checked and charged in one step, and Reserve then returns fault.KeyBudgetUsed. A budget
+// applies to each workspace of the key separately. A key without a budget is counted too.
 //
 // # The hash
 //
@@ -42,8 +42,8 @@
 //	e         the hour, and how many answers without records were kept in it
 //
 // Credits are charged to the minute in which their reservation was made, those of a Charge to
-// its own. A Charge is granted as a reservation is, and no reservation can be held for it: when
-// it is refused, nothing may be delivered. Its id is kept for 60 s under a key beside the hash,
+// its own. A Charge is granted like a reservation, but holds none: when it is refused,
+// nothing may be delivered. Its id is stored for 60 s under a key beside the hash,
 // `<prefix>{<workspace>}:<id>`, about 100 bytes, so that a repeated call charges once.
 //
 // A batch has one reservation for all of its items. They are granted in order, and its Settle
@@ -59,30 +59,30 @@
 // take about as much again for one key in each minute, and each key of the last 24 hours
 // about 170 bytes. It expires 72 hours after the last call, or up to a minute earlier.
 //
-// # Kept answers
+// # Stored answers
 //
-// The answer to a request with an Idempotency-Key is kept for 24 hours under a key beside
-// the hash, `<prefix>{<workspace>}:<digest>`. Reserve takes the key for the request, for
-// 5 s; Settle puts the answer there in the call that charges for it. So a server that is
-// killed at any moment has either charged and kept, or neither. A request that took longer
-// than 5 s, and was repeated, is not charged: the repetition is. An answer takes about 215
-// bytes more than it has itself (216 for a get, 940 for a search of 25 records with a
-// cursor of 300 bytes). Those with records are bounded by the ceiling, those without
-// by 2,000 an hour for each workspace; further ones are not kept.
+// The answer to a request with an Idempotency-Key is stored for 24 hours under a key beside
+// the hash, `<prefix>{<workspace>}:<digest>`. Reserve takes the key for the request, for 5 s;
+// Settle stores the answer in the call that charges for it. So a server that is killed at any
+// moment has done both or neither. A request that took longer than 5 s, and was repeated, is
+// not charged: the repetition is. An answer takes its size and about 215 bytes (216 for a
+// get, 940 for a search of 25 records with a cursor of 300 bytes). Those with records are
+// bounded by the ceiling, those without by 2,000 an hour for each workspace; further ones are
+// not stored.
 //
 // Servers of different versions share the hashes during an upgrade: a change of the layout
-// must be readable by the version before. One that does not know keys leaves their fields
-// as they are: it charges nothing to them, and a reservation that it let lapse counts for
-// its key until the key has made none for 60 s.
+// must be readable by the version before. A server that does not know keys leaves their
+// fields unchanged: it charges nothing to them, and a reservation that lapsed on it counts
+// for its key until the key has made none for 60 s.
 //
 // # Calls
 //
-// One script, ledger.lua, applies any number of operations (reserve, settle, read). A
-// server has one call in flight, in a Cluster one for each workspace. Operations that come
-// up meanwhile wait and go together in the next call. Each has its own outcome: a refusal,
-// an unusable hash or a caller that gives up does not affect the others. An operation can
-// be repeated without effect, so when the reply to a call is lost, each of its callers
-// repeats its own.
+// One script, ledger.lua, applies any number of operations (reserve, settle, read). A server
+// has one call in flight, in a Cluster one for each workspace. Operations that arrive
+// meanwhile are sent together in the next call. Each has its own outcome: a refusal, an
+// unusable hash or a caller that gives up does not affect the others. An operation can be
+// repeated without effect, so when the reply to a call is lost, each of its callers repeats
+// its own.
 //
 // # Time
 //

@@ -69,7 +69,7 @@ func TestBudgetOfAKey(t *testing.T) {
 			t.Errorf("Check: %+v, Reserve: %+v", checked, w)
 		}
 	}
-	// A ceiling that is used up as well is told, because it lasts for everybody.
+	// An exhausted ceiling is reported first, because it affects everybody.
 	_, err := l.Check(t.Context(), ws, 100, key)
 	wantFault(t, err, fault.RateLimited, 24*time.Hour)
 
@@ -152,7 +152,7 @@ func TestParallelReservationsPassTheBudgetOnce(t *testing.T) {
 	}
 }
 
-// before-keys.lua is the script of the version that did not know keys.
+// before-keys.lua is the script of the version before keys were introduced.
 //
 //go:embed testdata/before-keys.lua
 var beforeKeys string
@@ -231,8 +231,7 @@ func TestKeysBesideTheVersionBefore(t *testing.T) {
 	}
 }
 
-// Keys are forgotten after their window, however many there are; what one of them costs is
-// in doc.go.
+// Keys are deleted after their window, however many there are; doc.go has the cost of each.
 func TestManyKeys(t *testing.T) {
 	t.Parallel()
 	const keys = 5000
@@ -283,8 +282,8 @@ func TestManyKeys(t *testing.T) {
 	}
 }
 
-// A key at its budget does not keep Redis from others: to find when its credits return may
-// take a walk through the day, and the refusals of one call share it.
+// A key at its budget does not block Redis: finding when its credits return may scan the
+// whole day, and the refusals of one call share that scan.
 func TestRefusalsShareAWalk(t *testing.T) {
 	t.Parallel()
 	server := ownRedis(t)

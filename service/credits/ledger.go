@@ -51,9 +51,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Ledger keeps the windows of all workspaces in one Redis. It is safe for concurrent
-// use. Its only state between calls is that of the breaker, and what calls of the last
-// second said.
+// Ledger has the windows of all workspaces in one Redis. It is safe for concurrent use. Its
+// only state between calls is the breaker, and the answers of the last second.
 type Ledger struct {
 	client           redis.UniversalClient
 	prefix           string
@@ -145,9 +144,9 @@ func (l *Ledger) Reserve(
 	return r, window, err
 }
 
-// ReserveOnce is Reserve for a request whose answer is kept (Once). When the answer of an
-// earlier one is, it returns that, at least one byte, and reserves nothing, even if the
-// ceiling or the budget is used up. Other errors: fault.IdempotencyConflict,
+// ReserveOnce is Reserve for a request whose answer is stored (Once). If the answer of an
+// earlier one is stored, it returns that, at least one byte, and reserves nothing, even if
+// the ceiling or the budget is used up. Other errors: fault.IdempotencyConflict,
 // fault.IdempotencyInProgress.
 func (l *Ledger) ReserveOnce(
 	ctx context.Context,
@@ -163,9 +162,9 @@ func (l *Ledger) ReserveOnce(
 }
 
 // ReserveItems is ReserveOnce for a batch, whose items are granted in order: each while the
-// credits that are used and reserved, those of the items before it too, are below the ceiling
-// and the budget. It returns how many are, at least one. The reservation is settled with
-// SettleItems.
+// used and reserved credits, including those of the items before it, are below the ceiling
+// and the budget. It returns the number of granted items, at least one. Settle the
+// reservation with SettleItems.
 func (l *Ledger) ReserveItems(
 	ctx context.Context,
 	workspace string,
@@ -211,7 +210,7 @@ func (l *Ledger) ReserveItems(
 	return r, r.granted, nil, w, nil
 }
 
-// checkAmounts refuses arguments that no caller should have.
+// checkAmounts refuses arguments that are out of range.
 func checkAmounts(operation string, amounts []int64) error {
 	if !operationName.MatchString(operation) {
 		return fault.Wrap(fmt.Errorf("credits: operation %q", operation), fault.Internal, internalMessage)
@@ -230,7 +229,7 @@ func checkAmounts(operation string, amounts []int64) error {
 }
 
 // whileFull repeats a call while open reservations fill the window or the budget, for up to
-// Options.Wait, and makes errors of its refusals.
+// Options.Wait, and converts its refusals to errors.
 func (l *Ledger) whileFull(ctx context.Context, call func() (status string, w Window, err error)) (Window, error) {
 	deadline := time.Now().Add(l.wait)
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 100*time.Millisecond) {
@@ -256,7 +255,7 @@ func (l *Ledger) whileFull(ctx context.Context, call func() (status string, w Wi
 	}
 }
 
-// Held is the error of a request for which open reservations left nothing.
+// Held is the error of a request when open reservations leave no credits.
 func Held() error {
 	e := fault.Wrap(errors.New("credits: open reservations fill the window"), fault.Unavailable,
 		"other requests hold the last credits; try again shortly")
@@ -274,7 +273,7 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, "", r.seq, r.epoch, r.by.ID, 0}, r.kept)
 }
 
-// reserve returns, with the status "kept", the answer that is kept.
+// reserve returns the stored answer with the status "kept".
 func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (status string, kept []byte, w Window, err error) {
 	texts := make([]string, len(amounts))
 	for i, amount := range amounts {
@@ -298,7 +297,7 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 	return status, kept, w, err
 }
 
-// state reads the status of a reply to a request of a key, and the window, and learns it.
+// state reads the status of a reply to a request of a key, and the window, and caches it.
 func (l *Ledger) state(ctx context.Context, answer reply, key string, ceiling int64, by Key) (status string, w Window, err error) {
 	status, used, byKey, back, keyBack := answer.text(0), answer.number(1), answer.number(2), int64(0), int64(0)
 	switch status {
@@ -419,7 +418,7 @@ func (l *Ledger) budgetUsed(w Window) error {
 	return e
 }
 
-// check returns the key with its id in one spelling.
+// check returns the key with a normalized id.
 func (k Key) check() (Key, error) {
 	if k == (Key{}) {
 		return k, nil

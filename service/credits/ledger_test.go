@@ -347,7 +347,7 @@ func TestChargeIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A server that learnt that much is left does not reserve. What it then charges beyond the
+// A server that knows that many credits are left does not reserve. A later charge beyond the
 // ceiling, which another server filled meanwhile, is refused.
 func TestAmple(t *testing.T) {
 	t.Parallel()

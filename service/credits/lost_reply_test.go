@@ -11,8 +11,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// lossy forwards to Redis, and drops the answers to so many script calls, with
-// their connection: Redis did what it was asked, and the caller cannot know.
+// lossy forwards to Redis, and drops the answers to so many script calls, with their
+// connection: Redis executed them, and the caller cannot know.
 type lossy struct {
 	to   string
 	drop atomic.Int32

@@ -19,8 +19,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// model is the window as its rules say it, kept whole: every charge and every
-// reservation ever made, and the sums taken anew each time.
+// model is the complete window by its rules: it stores every charge and every reservation,
+// and computes the sums from scratch each time.
 type model struct {
 	exists  bool
 	now     int64 // ms
@@ -94,7 +94,7 @@ func (m *model) back(key string, ceiling int64) int64 {
 	return back
 }
 
-// sums has the credits of the window by what of returns for each charge, without "".
+// sums has the credits of the window grouped by the result of of for each charge, without "".
 func sums[K comparable](m *model, of func(modelCharge) K) map[K]int64 {
 	by := map[K]int64{}
 	m.inWindow(func(c modelCharge) {
@@ -153,7 +153,7 @@ func (m *model) charge(at int64, key string, charges ...Charge) {
 // modelOperations are those of the histories.
 var modelOperations = []string{"search_accounts", "get_contact", "search_view_records"}
 
-// run holds a ledger against the model through one history.
+// run compares a ledger with the model through one history.
 type run struct {
 	*rapid.T
 	ctx     context.Context
@@ -166,7 +166,7 @@ type run struct {
 	seen    map[string]int // how often the interesting cases occurred
 }
 
-// key draws who makes a request: a user, or a key, whose budget may have been changed.
+// key draws the caller of a request: a user, or a key, whose budget may have changed.
 func (r *run) key() Key {
 	id := rapid.SampledFrom(r.keys).Draw(r.T, "key")
 	if id == "" {
@@ -175,7 +175,7 @@ func (r *run) key() Key {
 	return Key{id, rapid.SampledFrom([]int64{0, 0, 1, 50, 200, 700}).Draw(r.T, "budget")}
 }
 
-// window compares a window. refused says by what the call was refused.
+// window compares a window. refused says what refused the call.
 func (r *run) window(what string, got Window, ceiling int64, by Key, refused fault.Code) {
 	r.Helper()
 	var back, keyBack int64

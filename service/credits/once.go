@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Once names a request that may be repeated: its first answer is kept for 24 hours, and
-// the repetition gets it and is charged nothing. The zero value is a request of which
-// nothing is kept.
+// Once identifies a request that may be repeated: its first answer is stored for 24 hours,
+// and the repetition gets it and is charged nothing. The zero value is a request whose answer
+// is not stored.
 type Once struct {
 	// Key is the same for a request and its repetitions, and different for all others of
 	// the workspace: a digest of who sends it, the operation and the Idempotency-Key.
@@ -19,11 +19,11 @@ type Once struct {
 // kept is a Once in Redis. The zero value is none.
 type kept struct {
 	key string
-	// content is the digest of the request and, when it is settled, the answer.
+	// content is the digest of the request and, once it is settled, the answer.
 	content string
 }
 
-// in places the answer beside the hash of its workspace.
+// in is the answer in Redis, beside the hash of its workspace.
 func (o Once) in(hash string) kept {
 	if o.Key == [16]byte{} {
 		return kept{}
@@ -31,7 +31,7 @@ func (o Once) in(hash string) kept {
 	return kept{hash + ":" + base64.RawURLEncoding.EncodeToString(o.Key[:]), string(o.Request[:])}
 }
 
-// with is what is kept once the request has an answer.
+// with is the content once the request has an answer.
 func (k kept) with(answer []byte) kept {
 	if k.key != "" {
 		k.content += string(answer)
@@ -39,8 +39,8 @@ func (k kept) with(answer []byte) kept {
 	return k
 }
 
-// appendTo adds the last two arguments of an operation to a call, and the key, unless it
-// is among the keys after the first hashes.
+// appendTo adds the last two arguments of an operation to a call, and its key if it is new.
+// The first hashes keys are those of hashes.
 func (k kept) appendTo(keys []string, args []any, hashes int) ([]string, []any) {
 	if k.key == "" {
 		return keys, append(args, "", "")
@@ -54,12 +54,12 @@ func (k kept) appendTo(keys []string, args []any, hashes int) ([]string, []any) 
 	return keys, append(args, len(keys), k.content)
 }
 
-// lease is how long a request alone has its key, as in ledger.lua.
+// lease is how long a request has its key for itself, as in ledger.lua.
 const lease = 5 * time.Second
 
-// retryWithin is when to repeat a request whose first one has the key for a time more: in
-// a second, because most requests end soon; and if it is older than that, when its lease
-// ends, because its server may be gone.
+// retryWithin is when to repeat a request whose key another one has: in a second, because
+// most requests end soon; if that one is older, when its lease ends, because its server may
+// have died.
 func retryWithin(left time.Duration) time.Duration {
 	if left <= 0 || left > lease-time.Second {
 		return time.Second

@@ -51,9 +51,9 @@ func TestAKeptAnswerOutlastsARestart(t *testing.T) {
 	}
 }
 
-// Redis crashes while it settles many requests. Whatever a restart from the append-only
-// file or a failover to a replica lost, charge and answer are lost together: when each
-// request has been repeated until it has an answer, each is charged once.
+// Redis crashes while it settles many requests. Whatever a restart from the append-only file
+// or a failover to a replica lost, charge and answer are lost together: when each request has
+// been repeated until it has an answer, each is charged once.
 func TestChargesAndAnswersAreLostTogether(t *testing.T) {
 	t.Parallel()
 	for _, way := range []string{"restart", "failover"} {
@@ -80,7 +80,7 @@ func TestChargesAndAnswersAreLostTogether(t *testing.T) {
 			var lock sync.Mutex
 			var sent []request
 			settled := 0
-			// try makes a request until it has an answer or Redis is away.
+			// try makes a request until it has an answer or Redis is unavailable.
 			try := func(l *Ledger, q request) error {
 				r, _, _, err := l.ReserveOnce(t.Context(), ws, ceiling, "search_accounts", 100, Key{}, q.Once)
 				if err == nil && r != nil {

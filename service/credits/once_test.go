@@ -15,7 +15,7 @@ import (
 
 func newOnce() Once { return Once{Key: uuid.New(), Request: uuid.New()} }
 
-// once reserves one credit of a ceiling of 1000 for a request whose answer is kept.
+// once reserves one credit of a ceiling of 1000 for a request whose answer is stored.
 func once(t testing.TB, l *Ledger, ws string, o Once) (*Reservation, []byte, error) {
 	t.Helper()
 	r, answer, _, err := l.ReserveOnce(t.Context(), ws, 1000, "search_accounts", 100, Key{}, o)
@@ -31,7 +31,7 @@ func keep(t testing.TB, r *Reservation, delivered int64, answer string) Window {
 	return w
 }
 
-// ttl is how long what is kept for a request stays, negative if nothing is.
+// ttl is how long the answer of a request remains stored, negative if none is.
 func ttl(t testing.TB, l *Ledger, ws string, o Once) time.Duration {
 	t.Helper()
 	hash, err := l.key(ws, 0)
@@ -91,7 +91,7 @@ func TestAnAnswerIsKept(t *testing.T) {
 	}
 }
 
-// The answer that used up the ceiling is there for who did not get it.
+// The answer that used up the ceiling is replayed to a client that did not receive it.
 func TestAnAnswerIsKeptBeyondTheCeiling(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
@@ -171,7 +171,7 @@ func TestOneOfTwoIsCharged(t *testing.T) {
 		t.Errorf("charged %d", n)
 	}
 
-	// Nobody repeated it: it keeps its answer, however long it took.
+	// Nobody repeated it: its answer is stored, however long it took.
 	o = newOnce()
 	slow, _, err = once(t, l, ws, o)
 	if err != nil {
@@ -184,7 +184,7 @@ func TestOneOfTwoIsCharged(t *testing.T) {
 	}
 }
 
-// Of many equal requests at once, of two servers, one is charged.
+// Of many equal concurrent requests to two servers, one is charged.
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
@@ -255,7 +255,7 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 	}
 }
 
-// What a kept answer weighs, as doc.go says.
+// The memory of a stored answer, as in doc.go.
 func TestWeightOfKeptAnswers(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})

@@ -14,7 +14,7 @@ import (
 	"atlas/internal/fault"
 )
 
-// lockedBuffer takes a log from several goroutines.
+// lockedBuffer collects a log from several goroutines.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -202,7 +202,7 @@ func TestUnwillingRedisIsAway(t *testing.T) {
 	}
 }
 
-// What was reserved is charged even when Redis has no memory for new reservations.
+// Reserved credits are charged even when Redis has no memory for new reservations.
 func TestSettleInAFullRedis(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t)
@@ -383,7 +383,7 @@ func BenchmarkCheck(b *testing.B) {
 	}
 }
 
-// Many concurrent calls wait for a slot and do not count as failures of Redis: every call
+// Many concurrent calls wait in the queue and do not count as failures of Redis: every call
 // succeeds, however short its timeout.
 func TestCrowd(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// KeysOf is the pattern of all keys of a workspace: its credits, and answers to repetitions.
+// KeysOf is the pattern of all keys of a workspace: its credits and stored answers.
 func KeysOf(prefix, workspace string) string { return prefix + "{" + workspace + "}*" }
 
 // Open returns a client with the settings that the ledger needs. It does not connect
@@ -118,7 +118,7 @@ func trust(config *tls.Config, file string) error {
 	}
 	text, err := os.ReadFile(file) // #nosec G304 -- the operator names the file
 	if err != nil {
-		return errors.New("the file cannot be read") // the path may be a password that stands in the wrong place
+		return errors.New("the file cannot be read") // the path may be a misplaced password
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(text) {
@@ -168,8 +168,8 @@ func setParameters(options *redis.UniversalOptions, query url.Values) error {
 	return nil
 }
 
-// unavailableReplies are the codes (first words) of error replies that say that this
-// Redis cannot serve any call now.
+// unavailableReplies are the codes (first words) of error replies that mean that this Redis
+// cannot serve any call now.
 var unavailableReplies = []string{
 	"LOADING", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "NOREPLICAS",
 	"MISCONF", "OOM", "BUSY", "NOAUTH", "WRONGPASS", "NOPERM",

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	backends.Prepare()
-	// The client dials a server that is away each second, and ends up to a second after Close.
+	// The client dials an unavailable server each second, and ends up to a second after Close.
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/redis/go-redis/v9/internal/pool.(*ConnPool).tryDial"))
 }
 

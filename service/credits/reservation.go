@@ -38,13 +38,13 @@ type Reservation struct {
 // errLost is the cause when Redis has lost an unsettled reservation.
 var errLost = errors.New("credits: the reservation is no longer there to be charged")
 
-// Charge is what of a request is charged to an operation.
+// Charge is the part of a request that is charged to an operation.
 type Charge struct {
 	Operation string
 	Credits   int64
 }
 
-// chargesOf are the charges as the script reads them.
+// chargesOf returns the charges in the form that the script reads.
 func chargesOf(charges []Charge) string {
 	var all []string
 	for _, c := range charges {
@@ -60,18 +60,18 @@ func chargesOf(charges []Charge) string {
 // nothing may be delivered. Only the first call has an effect; further calls return the
 // same, so `defer r.Settle(ctx, 0)` safely releases the reservation of a failed request.
 //
-// It goes on when ctx is cancelled, and repeats the call for up to 1.75 s. Errors:
-// fault.Unavailable when Redis stays unavailable or has lost the reservation;
-// fault.Internal for an amount out of range, which charges nothing.
+// It ignores the cancellation of ctx, and repeats the call for up to 1.75 s. Errors:
+// fault.Unavailable when Redis stays unavailable or has lost the reservation; fault.Internal
+// for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
 	return r.SettleKeeping(ctx, delivered, nil)
 }
 
-// SettleKeeping is Settle for a request with an answer, which it keeps if the reservation
-// was made by ReserveOnce: Redis charges and keeps in one step. nil: the request failed,
-// and may be repeated. Of answers of which nothing was delivered 2,000 are kept in an hour.
-// Error: fault.IdempotencyInProgress, uncharged, if another request got the key because
-// this one took more than 5 s.
+// SettleKeeping is Settle for a request with an answer, and stores the answer if the
+// reservation was made by ReserveOnce: Redis charges and stores in one step. nil means that
+// the request failed and may be repeated. Of answers that delivered nothing 2,000 an hour are
+// stored. Error: fault.IdempotencyInProgress, uncharged, if another request got the key
+// because this one took more than 5 s.
 func (r *Reservation) SettleKeeping(ctx context.Context, delivered int64, answer []byte) (Window, error) {
 	return r.SettleItems(ctx, []Charge{{r.operation, delivered}}, answer)
 }
@@ -110,7 +110,7 @@ func (r *Reservation) settle(ctx context.Context, charges string, k kept) (Windo
 	return r.settled(ctx, answer, charges != "", old)
 }
 
-// insist repeats a call while Redis is away, settleTries times.
+// insist repeats a call while Redis is unavailable, settleTries times.
 func (l *Ledger) insist(ctx context.Context, key, kind string, k kept, args ...any) (reply, error) {
 	pause := settlePause
 	for try := 1; ; try++ {
@@ -125,9 +125,8 @@ func (l *Ledger) insist(ctx context.Context, key, kind string, k kept, args ...a
 	}
 }
 
-// Renew gives a request that takes longer than the lease of its key another one. It does
-// nothing for a request without one, and its failure is no error: the request then may be
-// superseded.
+// Renew renews the lease of the key of a slow request. Without a key it does nothing, and its
+// failure is no error: another request may then take the key.
 func (r *Reservation) Renew(ctx context.Context) {
 	if r.kept.key != "" {
 		_, _ = r.ledger.call(ctx, r.key, "renew", r.kept, r.id, "", "", "", r.by.ID, 0)
@@ -142,8 +141,8 @@ func (r *Reservation) settled(ctx context.Context, answer reply, charged, old bo
 	if status == "superseded" {
 		return Window{}, fault.KeyInProgress(time.Second)
 	}
-	// "gone" means that Redis applied an earlier try whose reply was lost. For an old
-	// reservation it can also mean that Redis deleted it.
+	// "gone" means that Redis applied an earlier try whose reply was lost. For an old reservation
+	// it can also mean that Redis deleted it.
 	if charged && (status == "lost" || status == "gone" && old) {
 		return Window{}, fault.BackendUnavailable(errLost, "redis")
 	}

@@ -167,7 +167,7 @@ func sentinel(t *testing.T, master *server) *server {
 	return s
 }
 
-// When the master dies, the ledger goes on with the data of the replica.
+// When the master dies, the ledger continues with the data of the replica.
 func TestSentinel(t *testing.T) {
 	t.Parallel()
 	master := ownRedis(t)

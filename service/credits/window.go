@@ -14,17 +14,17 @@ type Window struct {
 	Ceiling   int64
 	// Hours is the length of the window, always 24.
 	Hours int
-	// NextAt is when Used becomes lower than Ceiling, if nothing is used until then. It
-	// is zero if Used is lower, if Ceiling is 0, and after Settle.
+	// NextAt is when Used falls below Ceiling if nothing more is used. It is zero if Used is
+	// lower, if Ceiling is 0, and after Settle.
 	NextAt time.Time
-	// Key is what the API key of the request used, zero if it has no budget.
+	// Key is the budget of the request's API key, zero if it has none.
 	Key KeyWindow
 }
 
 // KeyWindow is the state of a key's budget in a workspace, in credits.
 type KeyWindow struct {
 	Used, Budget int64
-	// NextAt is when Used becomes lower than Budget, as Window.NextAt.
+	// NextAt is when Used falls below Budget, as Window.NextAt.
 	NextAt time.Time
 }
 
@@ -46,8 +46,8 @@ type Usage struct {
 	// ByKey has the used credits of each API key that used any, by its id. The rest of
 	// Used is that of users. It is never nil.
 	ByKey map[string]int64
-	// ByHour has the hours in which credits were used, in order. Their sum is Used: of
-	// the first hour only minutes of the window count.
+	// ByHour has the hours in which credits were used, in order. Their sum is Used: of the first
+	// hour only the minutes in the window count.
 	ByHour []Hour
 }
 

@@ -6,18 +6,18 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Buckets are token buckets of this process, one for each key. There are at most as many
-// as New was told: beyond that the keys that were not used for longest are forgotten, and
-// get full buckets. It is safe for concurrent use.
+// Buckets are token buckets of this process, one for each key. Beyond the maximum of
+// NewBuckets the least recently used keys are dropped, and get full buckets. It is safe for
+// concurrent use.
 type Buckets[K comparable] struct {
 	most int
 	lock sync.Mutex
-	// recent has the buckets in use since its creation, older those before it. Each has
-	// at most half of all.
+	// recent has the buckets in use since its creation, older those before it. Each has at most
+	// half of the maximum.
 	recent, older map[K]*rate.Limiter
 }
 
-// NewBuckets returns at most so many buckets.
+// NewBuckets returns buckets for at most that many keys.
 func NewBuckets[K comparable](most int) *Buckets[K] {
 	return &Buckets[K]{most: most, recent: map[K]*rate.Limiter{}}
 }

@@ -23,7 +23,7 @@ const (
 	DefaultBurst = 60
 	// defaultTimeout bounds a call of Redis.
 	defaultTimeout = 100 * time.Millisecond
-	// awayFor is how long Redis is not asked again after a failed call.
+	// awayFor is the pause after a failed call of Redis.
 	awayFor = time.Second
 	// maxLocal limits the buckets of this server.
 	maxLocal = 20_000
@@ -38,7 +38,7 @@ type Limiter struct {
 	timeout time.Duration
 
 	awayUntil atomic.Int64 // Unix nanoseconds
-	lock      sync.Mutex   // of what own does with a bucket
+	lock      sync.Mutex   // for own, which changes a bucket
 	local     *Buckets[string]
 }
 
@@ -51,9 +51,9 @@ func New(client redis.UniversalClient, prefix string) *Limiter {
 // there is no limit.
 type Limit struct {
 	PerSecond, Burst int
-	// Per is the time in which PerSecond tokens flow in, if it is another than a second.
+	// Per is the time in which PerSecond tokens are added, if it is not a second.
 	Per time.Duration
-	// Of is what is limited, for messages: "requests of this API key".
+	// Of names what is limited, for messages: "requests of this API key".
 	Of string
 }
 
@@ -76,8 +76,8 @@ func (l *Limiter) Check(ctx context.Context, caller string, limit Limit) (Bucket
 	return l.take(ctx, caller, limit, 0)
 }
 
-// Owe takes tokens that may not be there yet: the caller owes them, and gets none before
-// they have flowed in.
+// Owe takes tokens even if there are too few: the caller owes the rest, and is refused until
+// they are added.
 func (l *Limiter) Owe(ctx context.Context, caller string, limit Limit, tokens int) Bucket {
 	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}
@@ -110,7 +110,7 @@ func (l *Limiter) take(ctx context.Context, caller string, limit Limit, tokens i
 	return b, nil
 }
 
-// shared takes tokens from the bucket in Redis. It returns nil when Redis is away.
+// shared takes tokens from the bucket in Redis. It returns nil when Redis is unavailable.
 func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Limit, tokens int) *redis_rate.Result {
 	if time.Now().UnixNano() < l.awayUntil.Load() {
 		return nil
@@ -127,8 +127,8 @@ func (l *Limiter) shared(ctx context.Context, caller string, limit redis_rate.Li
 	return r
 }
 
-// own takes tokens from the bucket of this server, those too that it does not have if the
-// caller may owe them.
+// own takes tokens from the bucket of this server, even missing ones if the caller may owe
+// them.
 func (l *Limiter) own(caller string, limit redis_rate.Limit, now time.Time, tokens int, owes bool) *redis_rate.Result {
 	l.lock.Lock()
 	defer l.lock.Unlock()

@@ -29,7 +29,7 @@ func open(t *testing.T, address string) redis.UniversalClient {
 	return client
 }
 
-// Fifty callers of two servers together get the burst and what flows in meanwhile.
+// Fifty callers of two servers together get the burst and the tokens added meanwhile.
 func TestServersShareABucket(t *testing.T) {
 	t.Parallel()
 	client := open(t, backends.Redis(t))
@@ -81,7 +81,7 @@ func TestEmptyBucket(t *testing.T) {
 			if _, err := l.Take(t.Context(), "another", limit); err != nil {
 				t.Error("another caller's:", err)
 			}
-			// A lower limit holds at once, and so does a higher one after a while.
+			// A lower limit applies at once, and a higher one after a while.
 			b, err = l.Take(t.Context(), "another", ratelimit.Limit{PerSecond: 1, Burst: 2})
 			if err != nil || b.Limit != 2 || b.Remaining > 1 {
 				t.Errorf("with a lower limit: %+v, %v", b, err)
@@ -90,7 +90,7 @@ func TestEmptyBucket(t *testing.T) {
 	}
 }
 
-// What a caller owes flows in before it gets anything.
+// Owed tokens are added before a caller gets any.
 func TestOwed(t *testing.T) {
 	t.Parallel()
 	limit := ratelimit.Limit{PerSecond: 1, Burst: 300}
@@ -134,8 +134,8 @@ func TestOff(t *testing.T) {
 	}
 }
 
-// What is given back can be taken again, of Redis and of the server's own buckets, and a
-// bucket never has more than it holds.
+// Returned tokens can be taken again, from Redis and from the server's own buckets, and a
+// bucket never has more than its burst.
 func TestGivingBack(t *testing.T) {
 	t.Parallel()
 	limit := ratelimit.Limit{PerSecond: 3, Burst: 3, Per: time.Hour, Of: "tries"}
@@ -165,7 +165,7 @@ func TestGivingBack(t *testing.T) {
 		taken := 0
 		for ; take() == nil; taken++ {
 		}
-		if taken != 2 && taken != 3 { // a full bucket's last one flows in by itself
+		if taken != 2 && taken != 3 { // a full bucket's last one is added by itself
 			t.Errorf("%s: %d taken of a full bucket", name, taken)
 		}
 	}

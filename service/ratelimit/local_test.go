@@ -14,8 +14,8 @@ func (l *Limiter) Patient() *Limiter {
 	return l
 }
 
-// Callers of one moment do not make more buckets than the limit, and a caller in use
-// keeps its own.
+// Concurrent callers do not create more buckets than the limit, and a caller in use keeps its
+// own.
 func TestLocalBucketsAreBounded(t *testing.T) {
 	t.Parallel()
 	l := New(nil, "")

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// period is the time in which PerSecond tokens flow in.
+// period is the time in which PerSecond tokens are added.
 func (l Limit) period() time.Duration {
 	if l.Per == 0 {
 		return time.Second
@@ -28,8 +28,7 @@ func perSecond(l redis_rate.Limit) rate.Limit {
 	return rate.Limit(float64(l.Rate) / l.Period.Seconds())
 }
 
-// GiveBack puts a token back that Take took. Of a bucket that was full before, it flows in
-// by itself.
+// GiveBack returns a token that Take took. A bucket that was full before refills by itself.
 func (l *Limiter) GiveBack(ctx context.Context, caller string, limit Limit) Bucket {
 	if l == nil || limit.PerSecond == 0 {
 		return Bucket{}
