@@ -14,7 +14,7 @@ func restSubject(l alerts.Letter) string {
 	return fmt.Sprintf("%d of your alerts rest", len(l.Rests))
 }
 
-// whyItRests says why a View rests, and what to do.
+// whyItRests explains why a View rests, and what to do.
 func whyItRests(v alerts.LetterRest) string {
 	if v.Rest.Reason == alerts.DefinitionRefused {
 		return "its conditions cannot be compared with what changes. Change the conditions of the View, and its alert goes on."
@@ -23,7 +23,7 @@ func whyItRests(v alerts.LetterRest) string {
 		"It also goes on within an hour after fewer match.", v.Dataset)
 }
 
-// restText is the letter about alerts that rest.
+// restText is the e-mail about resting alerts.
 func (a AlertMails) restText(l alerts.Letter, unsubscribe string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Hello,\n\nalerts of yours in the workspace \"%s\" rest: they tell nothing until what is said here is done.\n", oneLine(l.WorkspaceName))

@@ -23,8 +23,8 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// Everybody with an alert on a View is mailed once of each of its rests, whether or not they are
-// mailed what is new, unless it is over; a webhook that names the View says it too.
+// Each user with an alert on a View is mailed once for each of its rests, whatever the
+// alert's frequency, unless the rest is over; a webhook that names the View shows it too.
 func TestRests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -69,7 +69,7 @@ func TestRests(t *testing.T) {
 	handler := delivery.AlertMails{
 		ListMail: delivery.ListMail{Post: m, Links: digest.Links{Cursors: cursors}, PublicURL: "https://atlas.example/at"}, Alerts: w.system,
 	}.Handler()
-	// letters are sent after a step, if it is given, that comes when their jobs are made.
+	// letters are sent after a step, if there is one, that runs when their jobs exist.
 	letters := func(meanwhile func()) (sent []letter) {
 		t.Helper()
 		for range 2 { // a second server finds nothing to do
@@ -102,7 +102,7 @@ func TestRests(t *testing.T) {
 		!strings.HasPrefix(got[0].unsubscribe, "https://atlas.example/at/unsubscribe?token=") {
 		t.Errorf("it rests: %+v", got)
 	}
-	step(towers, alerts.Resting, alerts.TooManyMatches) // still
+	step(towers, alerts.Resting, alerts.TooManyMatches) // still resting
 	if got := letters(nil); len(got) > 0 {
 		t.Errorf("the same rest: %+v", got)
 	}

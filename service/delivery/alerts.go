@@ -13,13 +13,13 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// AlertLetters reads what is mailed of alerts. *postgres.System implements it.
+// AlertLetters reads the content of e-mails about alerts. *postgres.System implements it.
 type AlertLetters interface {
-	// LetterOf returns fault.NotFound if the user is not to be mailed.
+	// LetterOf returns fault.NotFound if the user gets no e-mails.
 	LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (alerts.Letter, error)
 }
 
-// AlertMails sends what alerts on Views tell.
+// AlertMails sends e-mails about the entries of alerts.
 type AlertMails struct {
 	ListMail
 	Alerts AlertLetters
@@ -42,12 +42,12 @@ func (a AlertMails) send(ctx context.Context, j jobs.Job) jobs.Result {
 	case len(l.Rests) > 0:
 		return a.ListMail.send(ctx, j, p.User, l.Email, restSubject(l), func(unsubscribe string) string { return a.restText(l, unsubscribe) })
 	case len(l.Views) == 0:
-		return jobs.Result{} // looked at, or off
+		return jobs.Result{} // seen, or switched off
 	}
 	return a.ListMail.send(ctx, j, p.User, l.Email, alertSubject(l), func(unsubscribe string) string { return a.text(l, unsubscribe) })
 }
 
-// oneLine is a name without breaks of lines.
+// oneLine is a name without line breaks.
 func oneLine(name string) string { return strings.Join(strings.Fields(name), " ") }
 
 func newRecords(n int) string {

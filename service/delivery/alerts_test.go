@@ -27,8 +27,8 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// A user is mailed what an alert tells: once, at the hour that was asked for, nothing of
-// before, nothing they have looked at, and nothing after they unsubscribed or left.
+// A user is mailed the entries of an alert: once, at the requested hour, no earlier entries,
+// no seen ones, and none after they unsubscribed or left.
 func TestAlertMails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -61,7 +61,7 @@ func TestAlertMails(t *testing.T) {
 			t.Errorf("%q is stored as %q", f, a.Email)
 		}
 	}
-	// tell makes an entry of some records, as a watcher does.
+	// tell creates an entry of some records, as a watcher does.
 	tell := func(v views.ID, records int) {
 		t.Helper()
 		watched, err := w.system.WatchedViews(t.Context())
@@ -82,7 +82,7 @@ func TestAlertMails(t *testing.T) {
 	handler := delivery.AlertMails{
 		ListMail: delivery.ListMail{Post: m, Links: digest.Links{Cursors: cursors}, PublicURL: "https://atlas.example/at"}, Alerts: w.system,
 	}.Handler()
-	// letters are those that are sent now. A second server finds nothing to do.
+	// letters are the e-mails sent now. A second server finds nothing to do.
 	letters := func() []letter {
 		t.Helper()
 		for range 2 {
@@ -156,7 +156,7 @@ func TestAlertMails(t *testing.T) {
 		t.Errorf("news in the course of a day: %v", got)
 	}
 
-	// Nobody is mailed who ended it, in any of the ways, also when the job was made before.
+	// A user who ended it in any way is not mailed, also when the job already existed.
 	none := subscriptions.Frequency("")
 	_, err = all.Upsert(t.Context(), w.in, ann, alerts.Change{View: bridges, Email: &none})
 	fatal(t, err)
@@ -169,12 +169,12 @@ func TestAlertMails(t *testing.T) {
 		t.Errorf("%+v: %v", l, err)
 	}
 
-	// Who asks for other times gets what waits.
+	// A change of the frequency also sends the waiting entries.
 	set(ann, towers, subscriptions.Weekly)
 	if l, err := w.system.LetterOf(t.Context(), w.in, alerts.MailPayload{User: ann, Views: p.Views}); err != nil || len(l.Views) != 1 {
 		t.Errorf("at other times: %+v, %v", l, err)
 	}
-	// Entries are counted anew where nobody had an alert for a while.
+	// Entries are numbered from 1 again after a time without any alert.
 	set(ann, bridges, subscriptions.Instant)
 	w.exec(t, `DELETE FROM watched_views WHERE view_id = $1`, uuid.UUID(bridges))
 	set(ann, bridges, subscriptions.Instant)
@@ -193,8 +193,8 @@ func TestAlertMails(t *testing.T) {
 	}
 }
 
-// A webhook is told of the Views that it names, once for each entry, without anybody's alert
-// on them, and of nothing while it does not want to know.
+// A webhook gets the entries of the Views that it names, once each, without anybody's alert
+// on them, and none while it is not subscribed.
 func TestViewMatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -281,8 +281,8 @@ func TestViewMatches(t *testing.T) {
 	if tell(towers, false) {
 		t.Error("a View is watched that nobody names anymore")
 	}
-	// Views that it names may be changed to what cannot be watched, and deleted: it is as before
-	// for the others, and can be saved as it is read. New ones are checked.
+	// Views that it names may become unwatchable or be deleted: the others are not affected, and
+	// the webhook can be saved as it was read. New Views are checked.
 	_, err = upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: []views.ID{towers, bridges}})
 	fatal(t, err)
 	view(fmt.Sprintf(`{"id":%q,"definition":{"version":1,"q":"","fields":{"icp_tier":["tier_1"]}}}`, bridges))

@@ -9,7 +9,7 @@ import (
 	"atlas/workspace"
 )
 
-// Notices makes deliveries of thresholds of credits, once in a window. *postgres.System
+// Notices creates deliveries of credit thresholds, once in a window. *postgres.System
 // implements it.
 type Notices interface {
 	NoticeCredits(ctx context.Context, in workspace.ID, percent int, used, ceiling int64, now time.Time, window time.Duration) error
@@ -18,7 +18,8 @@ type Notices interface {
 const (
 	// noticeWindow is that of credits.
 	noticeWindow = 24 * time.Hour
-	// noticeAgain is how often a server asks whether a workspace was told.
+	// noticeAgain is how long a server remembers that a workspace was notified before it asks
+	// Postgres.
 	noticeAgain   = 10 * time.Minute
 	noticeTimeout = 10 * time.Second
 )
@@ -26,13 +27,13 @@ const (
 // thresholds are in percent of the ceiling, the highest first.
 var thresholds = []int{100, 80}
 
-// Credits tells webhooks when a workspace used much of its credits.
+// Credits notifies webhooks when a workspace has used much of its credits.
 type Credits struct {
 	Notices Notices
 	// Made, when not nil, is called when there may be deliveries to send.
 	Made func()
 	Log  *slog.Logger
-	// Now is the clock of what Notices keeps; nil is time.Now.
+	// Now is the clock for the times in Notices; nil is time.Now.
 	Now func() time.Time
 
 	mu    sync.Mutex
@@ -53,11 +54,11 @@ func (c *Credits) Used(in workspace.ID, used, ceiling int64) {
 		if c.due(notice{in, percent}) {
 			go c.tell(in, percent, used, ceiling)
 		}
-		return // of the highest alone
+		return // only the highest
 	}
 }
 
-// due reports whether to ask about a notice again.
+// due reports whether to ask Postgres about a notice.
 func (c *Credits) due(n notice) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

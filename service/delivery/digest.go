@@ -23,10 +23,10 @@ import (
 // digestInterval is how often a Digester looks for arrivals.
 const digestInterval = 10 * time.Second
 
-// maxListed is how many signals a digest names.
+// maxListed is the maximum number of signals that a digest lists.
 const maxListed = 50
 
-// DigestStore keeps where the digests are. *postgres.System implements it.
+// DigestStore stores how far the digests are. *postgres.System implements it.
 type DigestStore interface {
 	DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error)
 	BeginDigests(ctx context.Context, d digest.Digests, next time.Time) error
@@ -37,9 +37,8 @@ type DigestStore interface {
 	AdvanceRests(ctx context.Context, m alerts.RestMailing, now time.Time) (added int64, err error)
 }
 
-// Digester makes the jobs that send digests of signals, and of what alerts on Views tell and which
-// of them rest. Any
-// number of servers may run one.
+// Digester creates the jobs that send digests of signals, and e-mails about the entries of
+// alerts and about resting ones. Any number of servers may run one.
 type Digester struct {
 	Store   DigestStore
 	Signals Signals
@@ -50,7 +49,7 @@ type Digester struct {
 	Now func() time.Time
 }
 
-// Run makes jobs until ctx ends.
+// Run creates jobs until ctx ends.
 func (d *Digester) Run(ctx context.Context) {
 	failing := false
 	for timer.Sleep(ctx, digestInterval) == nil {
@@ -67,7 +66,7 @@ func (d *Digester) Run(ctx context.Context) {
 	}
 }
 
-// Look makes the jobs of all digests that are due.
+// Look creates the jobs of all digests that are due.
 func (d *Digester) Look(ctx context.Context) error {
 	return errors.Join(d.signals(ctx), d.alerts(ctx), d.rests(ctx))
 }
@@ -128,7 +127,7 @@ func (d *Digester) make(ctx context.Context, one digest.Digests, through, now ti
 	next := digest.Next(one.Frequency, one.TimeZone, now)
 	if !one.Began {
 		if one.Frequency == subscriptions.Instant {
-			next = now // the first one waits for nothing
+			next = now // the first one is sent at once
 		}
 		return d.Store.BeginDigests(ctx, one, next)
 	}
@@ -149,19 +148,18 @@ func (d *Digester) make(ctx context.Context, one digest.Digests, through, now ti
 	return err
 }
 
-// Recipients looks up to whom a digest goes. *postgres.System implements it.
+// Recipients looks up the recipients of digests. *postgres.System implements it.
 type Recipients interface {
-	// DigestRecipient returns fault.NotFound if the user is not to be mailed.
+	// DigestRecipient returns fault.NotFound if the user gets no e-mails.
 	DigestRecipient(ctx context.Context, in workspace.ID, user workspace.UserID, f subscriptions.Frequency) (digest.Recipient, error)
 }
 
-// ListPost sends an e-mail that its receiver can end by a request to an address.
-// *mail.Post implements it.
+// ListPost sends an e-mail with an unsubscribe address. *mail.Post implements it.
 type ListPost interface {
 	SendList(ctx context.Context, messageID, to, subject, text, unsubscribe string) (final bool, err error)
 }
 
-// ListMail sends e-mails that end by a link.
+// ListMail sends e-mails with an unsubscribe link.
 type ListMail struct {
 	Post  ListPost
 	Links digest.Links
@@ -169,13 +167,13 @@ type ListMail struct {
 	PublicURL string
 }
 
-// handler runs jobs that send letters. A mail server may be away for two days.
+// handler runs jobs that send e-mails. They are retried for two days.
 func (l ListMail) handler(kind jobs.Kind, run func(context.Context, jobs.Job) jobs.Result) jobs.Handler {
 	pauses := append(jobs.Pauses(), 12*time.Hour, 12*time.Hour)
 	return jobs.Handler{Kind: kind, Timeout: 2 * timeout, Slots: 8, LaneSlots: 4, Pauses: pauses, Run: run}
 }
 
-// send sends the letter of a job. text is given the link that ends such letters.
+// send sends the e-mail of a job. text gets the unsubscribe link.
 func (l ListMail) send(
 	ctx context.Context, j jobs.Job, user workspace.UserID, to, subject string, text func(unsubscribe string) string,
 ) jobs.Result {
@@ -227,7 +225,7 @@ func (d Digests) send(ctx context.Context, j jobs.Job) jobs.Result {
 		return jobs.Result{Err: errors.New("the signals could not be read")}
 	}
 	if len(signals) == 0 {
-		return jobs.Result{} // dismissed, or not subscribed to anymore
+		return jobs.Result{} // dismissed, or no longer subscribed to
 	}
 	return d.ListMail.send(ctx, j, p.User, to.Email, subject(to.WorkspaceName, len(signals), more != ""), func(unsubscribe string) string {
 		return d.text(to.WorkspaceName, signals, more != "", unsubscribe)
@@ -244,7 +242,7 @@ func subject(name string, n int, more bool) string {
 	return fmt.Sprintf("%d new signals for %s", n, name)
 }
 
-// text names no member: everybody gets a digest of their own.
+// text names no member: each recipient gets a digest of their own.
 func (d Digests) text(name string, signals []queue.Signal, more bool, unsubscribe string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Hello,\n\nthese signals arrived for the workspace \"%s\":\n", name)

@@ -79,8 +79,8 @@ func (m *mailed) take() (letters []letter) {
 	return letters
 }
 
-// Members get the digests that are due, each a letter of their own, and none after they
-// unsubscribed. A mail server that is away for a day loses none.
+// Members get the due digests, an e-mail each, and none after they unsubscribed. None is lost
+// while a mail server is unavailable for a day.
 func TestDigests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -235,8 +235,8 @@ func attempts(t *testing.T, w *world) (n int) {
 	return n
 }
 
-// What one look of a server whose clock is a year ahead put off comes at its time, once
-// another server looks, whose clock is that of Postgres.
+// If a server whose clock is a year ahead postponed e-mails, the next server, with the clock
+// of Postgres, sends them at their time.
 func TestDigestsAfterALookFromTheFuture(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,20 +13,20 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// Letters looks up who and what a notice is about. *postgres.System implements it.
+// Letters looks up the recipient and the subject of a notice. *postgres.System implements it.
 type Letters interface {
-	// DisabledLetter returns fault.NotFound if the webhook is gone or enabled again, or
-	// the user no owner or admin.
+	// DisabledLetter returns fault.NotFound if the webhook is gone or enabled again, or the user
+	// is not an owner or admin.
 	DisabledLetter(ctx context.Context, in workspace.ID, n webhooks.DisabledNotice) (webhooks.Letter, error)
 }
 
-// Post sends an e-mail of plain text. final says that trying again is useless.
-// *mail.Post implements it.
+// Post sends an e-mail of plain text. final means that a retry is useless. *mail.Post
+// implements it.
 type Post interface {
 	Send(ctx context.Context, messageID, to, subject, text string) (final bool, err error)
 }
 
-// DisabledHandler runs the jobs that mail of disabled webhooks.
+// DisabledHandler runs the jobs that mail notices of disabled webhooks.
 func DisabledHandler(letters Letters, post Post) jobs.Handler {
 	return noticeHandler(webhooks.DisabledKind, post, func(ctx context.Context, in workspace.ID, n webhooks.DisabledNotice) (letter, error) {
 		l, err := letters.DisabledLetter(ctx, in, n)
@@ -34,11 +34,11 @@ func DisabledHandler(letters Letters, post Post) jobs.Handler {
 	})
 }
 
-// letter is an e-mail that is written once.
+// letter is the content of an e-mail.
 type letter struct{ to, subject, text string }
 
 // noticeHandler runs jobs that mail a notice of the payload N, unless write returns
-// fault.NotFound: nobody has to know any more.
+// fault.NotFound: the notice is obsolete.
 func noticeHandler[N any](kind jobs.Kind, post Post, write func(context.Context, workspace.ID, N) (letter, error)) jobs.Handler {
 	return jobs.Handler{
 		Kind: kind, Timeout: 2 * timeout, Slots: 4, LaneSlots: 2,
@@ -59,8 +59,8 @@ func noticeHandler[N any](kind jobs.Kind, post Post, write func(context.Context,
 	}
 }
 
-// posted is the result of sending an e-mail. The job does not keep what the mail server says,
-// which may name the address.
+// posted is the result of sending an e-mail. The job does not store the reply of the mail
+// server, which may have the address.
 func posted(final bool, err error) jobs.Result {
 	if err == nil {
 		return jobs.Result{}
@@ -68,7 +68,7 @@ func posted(final bool, err error) jobs.Result {
 	return jobs.Result{Err: errors.New("the mail server did not take the e-mail"), Final: final}
 }
 
-// disabledText names the host alone: the path of a webhook's URL may be its password.
+// disabledText names only the host: the path of a webhook's URL may be its password.
 func disabledText(l webhooks.Letter, why webhooks.Disabled) string {
 	host := "an unknown host"
 	if u, err := url.Parse(l.URL); err == nil {

@@ -20,13 +20,13 @@ import (
 // interval is how often a Dispatcher looks for events.
 const interval = time.Second
 
-// Events makes deliveries of what happened since its last call. Any number of servers may
-// call it: what one does the others leave. *postgres.System implements it.
+// Events creates deliveries of what happened since its last call. Any number of servers may
+// call it: each event is handled once. *postgres.System implements it.
 type Events interface {
 	DispatchChanges(ctx context.Context, d catalog.Dataset, now time.Time) (webhooks.Dispatched, error)
 	DispatchSwitch(ctx context.Context, now time.Time) (webhooks.Dispatched, error)
-	// SignalWebhooks returns the webhooks that were not told of the signals up to an
-	// arrival, and AddSignals makes their deliveries, unless another server did.
+	// SignalWebhooks returns the webhooks that did not yet get the signals up to an arrival.
+	// AddSignals creates their deliveries, unless another server did.
 	SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error)
 	AddSignals(
 		ctx context.Context,
@@ -43,23 +43,23 @@ type Signals interface {
 	Arrived(ctx context.Context, in workspace.ID, a queue.Arrivals) ([]queue.Signal, string, error)
 }
 
-// Dispatcher makes the deliveries of what happened.
+// Dispatcher creates the deliveries of events.
 type Dispatcher struct {
 	Events  Events
 	Signals Signals
 	// Made, when not nil, is called when there are deliveries to send.
 	Made func()
-	// Ran, when not nil, receives the outcome of each look: "ok", "failed" or
-	// "started_over" (events of some time are not told).
+	// Ran, when not nil, receives the outcome of each look: "ok", "failed" or "started_over" (the
+	// events of some time are lost).
 	Ran func(outcome string)
 	Log *slog.Logger
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
 }
 
-// Run dispatches until ctx ends. Arrived signals have a loop of their own: after a load
-// there may be as many as the load has, which are read from Elasticsearch page by page, and
-// other events do not wait for that.
+// Run dispatches until ctx ends. Arrived signals have a loop of their own: a load may bring
+// very many, which are read from Elasticsearch page by page, and other events do not wait for
+// that.
 func (d *Dispatcher) Run(ctx context.Context) {
 	var loops sync.WaitGroup
 	loops.Go(func() { d.loop(ctx, "events", d.changes) })
@@ -94,12 +94,12 @@ func (d *Dispatcher) ran(err error) {
 	}
 }
 
-// Look dispatches everything that happened.
+// Look creates the deliveries of all events.
 func (d *Dispatcher) Look(ctx context.Context) error {
 	return errors.Join(d.changes(ctx), d.signals(ctx))
 }
 
-// changes makes the deliveries of changes of records and of switches.
+// changes creates the deliveries of changes of records and of publications of generations.
 func (d *Dispatcher) changes(ctx context.Context) error {
 	steps := map[string]func(context.Context, time.Time) (webhooks.Dispatched, error){"load": d.Events.DispatchSwitch}
 	for _, dataset := range catalog.Held {
@@ -114,8 +114,7 @@ func (d *Dispatcher) changes(ctx context.Context) error {
 	return failed
 }
 
-// signals makes the deliveries of signals that arrived, for each webhook in a
-// transaction of its own.
+// signals creates the deliveries of arrived signals, in one transaction for each webhook.
 func (d *Dispatcher) signals(ctx context.Context) error {
 	through, err := d.Signals.ArrivedThrough(ctx)
 	if err != nil {
@@ -124,7 +123,7 @@ func (d *Dispatcher) signals(ctx context.Context) error {
 	hooks, err := d.Events.SignalWebhooks(ctx, through)
 	for _, h := range hooks {
 		var ids []uuid.UUID
-		if h.After != nil { // else this is where it begins
+		if h.After != nil { // otherwise the webhook starts here
 			var failed error
 			if ids, failed = d.arrived(ctx, h, through); failed != nil {
 				err = errors.Join(err, failed)
@@ -138,7 +137,7 @@ func (d *Dispatcher) signals(ctx context.Context) error {
 	return err
 }
 
-// arrived reads the signals that a webhook is to be told of.
+// arrived reads the signals to deliver to a webhook.
 func (d *Dispatcher) arrived(ctx context.Context, h webhooks.SignalWebhook, through time.Time) (ids []uuid.UUID, err error) {
 	a := queue.Arrivals{Types: catalog.SignalTypes.Values(), After: *h.After, UpTo: through, Limit: query.MaxLimit}
 	for more := true; more; more = a.Cursor != "" {
@@ -159,7 +158,7 @@ func (d *Dispatcher) made(done webhooks.Dispatched) {
 	}
 }
 
-// all repeats a step until there is nothing more.
+// all repeats a step until there is nothing left.
 func (d *Dispatcher) all(ctx context.Context, source string, step func(context.Context, time.Time) (webhooks.Dispatched, error)) error {
 	for more := true; more; {
 		now := workspace.Clock(d.Now)()

@@ -99,7 +99,7 @@ func (w *world) hookOf(t *testing.T, in workspace.ID, events ...webhooks.Event) 
 	return h
 }
 
-// Webhooks are told of the records in the book of their workspace, and of nothing else.
+// Webhooks get changes of the records in the book of their workspace, and nothing else.
 func TestChangesOfTheBookAreTold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -115,7 +115,7 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 	w.exec(t, `UPDATE webhooks SET enabled = false WHERE id = $1`, disabled.ID.String())
 	w.tell(t, change{record: mine, op: "upsert"})
 	d, outcomes := w.dispatcher()
-	fatal(t, d.Look(t.Context())) // it begins here
+	fatal(t, d.Look(t.Context())) // it starts here
 	w.tell(t, change{mine, "upsert", []string{"name", "phone"}, nil}, change{record: both, op: "upsert"}, change{record: theirs, op: "delete"},
 		change{record: nobodys, op: "upsert"}, change{record: mine, op: "delete"}, change{gone, "merge", nil, &both})
 	for range 2 {
@@ -142,7 +142,7 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 	if slices.Contains(*outcomes, "started_over") {
 		t.Errorf("outcomes: %v", *outcomes)
 	}
-	// The feed is started over: dispatching goes on from its end, and says so.
+	// The feed is started over: dispatching continues from its end, and reports it.
 	w.exec(t, `UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1`)
 	w.tell(t, change{record: mine, op: "upsert"})
 	fatal(t, d.Look(t.Context()))
@@ -156,8 +156,8 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 	}
 }
 
-// Dispatchers of several servers make each delivery once, in the order of the feed, also
-// when there are more than a transaction takes.
+// Dispatchers of several servers create each delivery once, in the order of the feed, also
+// for more than fits into a transaction.
 func TestDispatchersShareTheFeed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -209,8 +209,8 @@ func TestDispatchersShareTheFeed(t *testing.T) {
 	}
 }
 
-// After Postgres was restored to an earlier time, the numbers of the feed come again. What
-// they tell then has another id, so that receivers do not take it for what they had.
+// After Postgres was restored to an earlier time, the numbers of the feed are reused. New
+// changes have other ids, so that receivers do not take them for duplicates.
 func TestEventsAfterARestoreHaveOtherIDs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -251,7 +251,7 @@ func TestSwitchesAreTold(t *testing.T) {
 	}
 }
 
-// A workspace is told once in a window that it used 80 or 100 percent of its credits.
+// A workspace is notified once in a window that it used 80 or 100 percent of its credits.
 func TestCreditsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -311,7 +311,7 @@ func (a *arriving) Arrived(_ context.Context, _ workspace.ID, r queue.Arrivals) 
 	return page, "", nil
 }
 
-// Each signal is told once, however many servers look.
+// Each signal is delivered once, however many servers look.
 func TestSignalsAreToldInBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -367,7 +367,7 @@ func (s stuck) Arrived(ctx context.Context, _ workspace.ID, _ queue.Arrivals) ([
 	return nil, "", ctx.Err()
 }
 
-// Reading the signals of a large load holds up no other event.
+// Reading the signals of a large load does not delay other events.
 func TestSignalsDoNotHoldUpOtherEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -392,8 +392,8 @@ func TestSignalsDoNotHoldUpOtherEvents(t *testing.T) {
 	}
 }
 
-// What arrives between the creation of a webhook and the first look is told, what arrived
-// before is not; the same when it chooses signals later, and when it is enabled again.
+// Signals between the creation of a webhook and the first look are delivered, earlier ones
+// are not; also when it subscribes to signals later, and when it is enabled again.
 func TestSignalsRightAfterTheCreation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

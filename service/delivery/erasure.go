@@ -14,26 +14,26 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// ErasureKind is the kind of the job that mails a link by which a person has a contact erased.
+// ErasureKind is the kind of the job that mails a link to erase a contact.
 const ErasureKind jobs.Kind = "erasure.link"
 
-// ErasureLetters looks up the letter of a link. *removal.Links implements it.
+// ErasureLetters looks up the e-mail of a link. *removal.Links implements it.
 type ErasureLetters interface {
-	// Letter returns fault.NotFound for a link that is not to be mailed anymore.
+	// Letter returns fault.NotFound for a link that must not be mailed anymore.
 	Letter(ctx context.Context, id uuid.UUID) (to, token string, expires time.Time, err error)
 }
 
-// Erasures mails links by which people have contacts erased.
+// Erasures mails links to erase contacts.
 type Erasures struct {
 	Letters ErasureLetters
 	Post    Post
 	// PublicURL is where browsers reach this service.
 	PublicURL string
-	// Log gets why the mail server did not take a letter. Links are never logged.
+	// Log gets the reasons why the mail server refused an e-mail. Links are never logged.
 	Log *slog.Logger
 }
 
-// Handler runs the jobs that mail them. A mail server may be away for two days.
+// Handler runs the jobs that mail them. They are retried for two days.
 func (e Erasures) Handler() jobs.Handler {
 	pauses := append(jobs.Pauses(), 12*time.Hour, 12*time.Hour)
 	return jobs.Handler{Kind: ErasureKind, Timeout: 2 * timeout, Slots: 2, LaneSlots: 2, Pauses: pauses, Run: e.send}
@@ -63,7 +63,8 @@ func (e Erasures) send(ctx context.Context, j jobs.Job) jobs.Result {
 	return posted(refused, err)
 }
 
-// ErasureRequestKind is the kind of the job that looks up an address that a link was asked for.
+// ErasureRequestKind is the kind of the job that looks up the address of a request for a
+// link.
 const ErasureRequestKind jobs.Kind = "erasure.request"
 
 // ErasureRequests looks up addresses. *removal.Requests implements it.

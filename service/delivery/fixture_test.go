@@ -204,7 +204,7 @@ type message struct {
 	}
 }
 
-// receiver keeps what it gets, and answers as told.
+// receiver records requests, and answers as configured.
 type receiver struct {
 	*httptest.Server
 	mu  sync.Mutex

@@ -13,13 +13,13 @@ import (
 	"atlas/workspace/people"
 )
 
-// InvitationEmails looks up what e-mails of invitations are written from. *postgres.System
-// implements it.
+// InvitationEmails looks up the content of invitation e-mails. *postgres.System implements
+// it.
 type InvitationEmails interface {
 	// InvitationEmail is called before each attempt; the first one counts for the rates of
-	// e-mails. It returns fault.NotFound for an invitation that is closed or expired. later
-	// is set instead of e if the first attempt must wait until then, because the address
-	// got daily e-mails from all workspaces within people.AddressEmailWindow.
+	// e-mails. It returns fault.NotFound for an invitation that is closed or expired. later is
+	// set instead of e if the first attempt must wait until then, because the address got its
+	// daily limit of e-mails from all workspaces within people.AddressEmailWindow.
 	InvitationEmail(
 		ctx context.Context,
 		in workspace.ID,
@@ -39,7 +39,7 @@ type Invitations struct {
 	Daily int
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
-	// Log gets why the mail server did not take an e-mail. Links are never logged.
+	// Log gets the reasons why the mail server refused an e-mail. Links are never logged.
 	Log *slog.Logger
 }
 
@@ -63,7 +63,7 @@ func (i Invitations) send(ctx context.Context, j jobs.Job) jobs.Result {
 	e, later, err := i.Emails.InvitationEmail(ctx, j.Workspace, id, at, i.Daily)
 	switch {
 	case fault.CodeOf(err) == fault.NotFound:
-		return jobs.Result{} // nobody needs the link anymore
+		return jobs.Result{} // the link is obsolete
 	case err != nil:
 		log.Warn("an invitation could not be read; it is tried again", "error", err)
 		return jobs.Result{Err: errors.New("the invitation could not be read")}

@@ -139,7 +139,7 @@ func TestInvitationIsMailed(t *testing.T) {
 	}
 }
 
-// An e-mail is tried again until the invitation expires, each time with the same link.
+// An e-mail is retried until the invitation expires, each time with the same link.
 func TestInvitationIsMailedAgain(t *testing.T) {
 	t.Parallel()
 	w := newInviting(t)

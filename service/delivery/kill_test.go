@@ -17,7 +17,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// runAsSender makes the test binary send what is due in a database until it is killed.
+// runAsSender makes the test binary send due deliveries of a database until it is killed.
 const runAsSender = "ATLAS_TEST_RUN_AS_SENDER"
 
 func sendUntilKilled(database string) {
@@ -58,8 +58,8 @@ func (w *world) startProcess(t *testing.T, variable string, value any) *exec.Cmd
 	return c
 }
 
-// Two servers send 10,000 deliveries, and are killed again and again. None is lost; those
-// that come twice have the same id; and those of a record come in their order.
+// Two servers send 10,000 deliveries, and are killed repeatedly. None is lost; duplicates
+// have the same id; and those of a record arrive in order.
 func TestKilledSendersLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -9,13 +9,14 @@ import (
 	"atlas/workspace/people"
 )
 
-// LastOwnerLetters looks up who is told. *postgres.System implements it.
+// LastOwnerLetters looks up the recipient. *postgres.System implements it.
 type LastOwnerLetters interface {
-	// LastOwnerLetter returns fault.NotFound if the user is not the only owner any more.
+	// LastOwnerLetter returns fault.NotFound if the user is no longer the only owner.
 	LastOwnerLetter(ctx context.Context, in workspace.ID, n people.LastOwnerNotice) (people.LastOwnerLetter, error)
 }
 
-// LastOwnerHandler runs the jobs that mail the last owner of a workspace that they stay one.
+// LastOwnerHandler runs the jobs that mail the last owner of a workspace that they remain its
+// owner.
 func LastOwnerHandler(letters LastOwnerLetters, post Post) jobs.Handler {
 	return noticeHandler(people.LastOwnerKind, post, func(ctx context.Context, in workspace.ID, n people.LastOwnerNotice) (letter, error) {
 		l, err := letters.LastOwnerLetter(ctx, in, n)

@@ -14,7 +14,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// The last owner reads who asked, and what to do; who is no owner any more gets nothing.
+// The last owner's e-mail says who asked, and what to do; a user who is no longer the owner
+// gets none.
 func TestLastOwnerIsMailed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,5 +1,5 @@
-// Package delivery tells webhooks of events: a Dispatcher makes the deliveries of what
-// happened, a Sender sends them. docs/architecture.md, "Jobs and webhooks".
+// Package delivery sends events to webhooks: a Dispatcher creates the deliveries, a Sender
+// sends them. docs/architecture.md, "Jobs and webhooks".
 package delivery
 
 import (
@@ -27,28 +27,28 @@ import (
 const (
 	// timeout bounds one attempt.
 	timeout = 15 * time.Second
-	// maxRead is how much of a response is read, in bytes, so that its connection can
-	// be used again. Nothing of it is kept.
+	// maxRead is how many bytes of a response are read and discarded, so that its connection can
+	// be reused.
 	maxRead = 16 << 10
-	// maxAfter bounds a Retry-After.
+	// maxAfter is the maximum Retry-After.
 	maxAfter = time.Hour
-	// slots is how many requests a server makes at once, laneSlots how many to one
+	// slots is the maximum number of concurrent requests of a server, laneSlots that to one
 	// webhook.
 	slots, laneSlots = 256, 32
 )
 
-// Targets keeps webhooks for a Sender. *postgres.System implements it.
+// Targets stores webhooks for a Sender. *postgres.System implements it.
 type Targets interface {
-	// WebhookTarget returns fault.NotFound for a webhook that is gone.
+	// WebhookTarget returns fault.NotFound for a deleted webhook.
 	WebhookTarget(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error)
-	// WebhookFailing counts a failed attempt, and returns those since one that succeeded.
-	// Like those that follow it changes nothing if the webhook has another URL than the one
-	// that was tried.
+	// WebhookFailing counts a failed attempt, and returns the number since the last success. Like
+	// the following methods it changes nothing if the webhook has another URL than the one that
+	// was tried.
 	WebhookFailing(ctx context.Context, in workspace.ID, id webhooks.ID, url string, at time.Time) (webhooks.Failures, error)
 	// WebhookWorks clears FailingSince.
 	WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.ID, url string) error
-	// DisableWebhook disables a webhook, and adds a job of the kind webhooks.DisabledKind for each
-	// of its owners and admins. It changes nothing if the webhook is disabled already.
+	// DisableWebhook disables a webhook, and adds a job of the kind webhooks.DisabledKind for
+	// each of its owners and admins. It changes nothing if the webhook is already disabled.
 	DisableWebhook(ctx context.Context, in workspace.ID, id webhooks.ID, url string, why webhooks.Disabled, now time.Time) error
 }
 
@@ -70,12 +70,12 @@ func NewSender(targets Targets, sealer webhooks.Sealer, guard *egress.Guard, now
 	return &Sender{targets: targets, sealer: sealer, client: guard.Client(), now: now, log: log}
 }
 
-// Handler is what runs the jobs of deliveries.
+// Handler runs the jobs of deliveries.
 func (s *Sender) Handler() jobs.Handler {
 	return jobs.Handler{Kind: webhooks.Kind, Run: s.Send, Timeout: timeout + 10*time.Second, Slots: slots, LaneSlots: laneSlots}
 }
 
-// Close closes the connections that are kept.
+// Close closes the idle connections.
 func (s *Sender) Close() { s.client.CloseIdleConnections() }
 
 var (
@@ -106,13 +106,13 @@ func (s *Sender) Send(ctx context.Context, j jobs.Job) jobs.Result {
 	return result
 }
 
-// seen is a webhook, and when reading it began.
+// seen is a webhook, and when its read began.
 type seen struct {
 	at     time.Time
 	target webhooks.Target
 }
 
-// target returns a webhook as it is now, so that what is sent after a rotation is signed by
+// target returns a webhook as it is now, so that a delivery after a rotation is signed with
 // the new secret. Deliveries that begin together share a read.
 func (s *Sender) target(ctx context.Context, in workspace.ID, id webhooks.ID) (webhooks.Target, error) {
 	for began := time.Now(); ; {
@@ -124,7 +124,7 @@ func (s *Sender) target(ctx context.Context, in workspace.ID, id webhooks.ID) (w
 		if err != nil {
 			return webhooks.Target{}, err
 		}
-		if is := read.(seen); !is.at.Before(began) { // else it was in progress before
+		if is := read.(seen); !is.at.Before(began) { // otherwise the read was already in progress
 			return is.target, nil
 		}
 	}
@@ -170,7 +170,7 @@ func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, targe
 	if err != nil {
 		return jobs.Result{Err: errors.New(egress.Reason(err))}
 	}
-	if response.StatusCode != http.StatusSwitchingProtocols { // that is a connection, which ctx does not end
+	if response.StatusCode != http.StatusSwitchingProtocols { // the body is then a connection, which ctx does not end
 		_, _ = io.CopyN(io.Discard, response.Body, maxRead)
 	}
 	_ = response.Body.Close()
@@ -185,7 +185,7 @@ func (s *Sender) post(ctx context.Context, j jobs.Job, p webhooks.Payload, targe
 	return result
 }
 
-// retryAfter is how long a busy receiver asks to wait.
+// retryAfter is the pause that a busy receiver asks for.
 func retryAfter(r *http.Response) time.Duration {
 	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode != http.StatusServiceUnavailable {
 		return 0
@@ -197,7 +197,7 @@ func retryAfter(r *http.Response) time.Duration {
 	return min(time.Duration(min(seconds, int(maxAfter/time.Second)))*time.Second, maxAfter)
 }
 
-// sign returns the signatures by the secret and, after a rotation, by the one before.
+// sign returns the signatures with the secret and, after a rotation, with the former one.
 func (s *Sender) sign(target webhooks.Target, id string, at time.Time, body []byte) (string, error) {
 	sealed := [][]byte{target.Secret}
 	if target.OldSecret != nil && at.Before(target.OldUntil) {
@@ -207,7 +207,7 @@ func (s *Sender) sign(target webhooks.Target, id string, at time.Time, body []by
 	for i, box := range sealed {
 		secret, _, err := s.sealer.Open(box)
 		if err != nil && i > 0 {
-			continue // the key of the old one is gone
+			continue // the key of the former secret is gone
 		}
 		if err != nil {
 			return "", err
@@ -228,7 +228,7 @@ func (s *Sender) sign(target webhooks.Target, id string, at time.Time, body []by
 	return signatures, nil
 }
 
-// judge keeps since when a webhook fails, and disables it in the end.
+// judge records since when a webhook has failed, and finally disables it.
 func (s *Sender) judge(ctx context.Context, j jobs.Job, target webhooks.Target, r jobs.Result) {
 	id := webhooks.ID(j.Lane)
 	var err error

@@ -76,7 +76,7 @@ func TestDeliveriesAreSigned(t *testing.T) {
 	}
 }
 
-// What receivers answer, and what becomes of it.
+// Answers of receivers, and their effect.
 func TestReceiversThatLie(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -143,7 +143,7 @@ func TestReceiversThatLie(t *testing.T) {
 	}
 }
 
-// A receiver that changes the protocol and then says nothing does not keep a sender.
+// A receiver that switches the protocol and then sends nothing does not block a sender.
 func TestReceiversThatChangeTheProtocol(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -172,7 +172,7 @@ func (w *world) stored(t *testing.T, h webhooks.Webhook) webhooks.Webhook {
 	return all[slices.IndexFunc(all, func(o webhooks.Webhook) bool { return o.ID == h.ID })]
 }
 
-// A webhook that only fails for a day is disabled, and its owners and admins are told.
+// A webhook that fails for a day is disabled, and its owners and admins are notified.
 func TestFailingWebhooksAreDisabled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -211,7 +211,7 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 	if n := notices(); len(n) != 2 {
 		t.Errorf("%d are told", len(n))
 	}
-	// Nothing is sent to it, and what waits fails.
+	// Nothing is sent to it, and pending deliveries fail.
 	before := len(r.all())
 	if got := w.attempt(t, h); !got.Final || got.Err == nil || len(r.all()) != before {
 		t.Errorf("to a disabled webhook: %+v", got)
@@ -226,7 +226,7 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 	}
 }
 
-// What an old address answers late does not disable a webhook that leads elsewhere by now.
+// A late answer of a former address does not disable a webhook with a new one.
 func TestOldAddressesAreNotJudged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -272,8 +272,8 @@ func TestOtherReceiversAreNotDelayed(t *testing.T) {
 	}
 }
 
-// Deliveries of a record come in their order, also when one of them fails at first, and
-// do not hold back those of other records.
+// Deliveries of a record arrive in order, also when one of them fails at first, and do not
+// delay those of other records.
 func TestDeliveriesOfARecordComeInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -313,8 +313,8 @@ func TestDeliveriesOfARecordComeInOrder(t *testing.T) {
 	}
 }
 
-// Two failures a day apart say nothing of the time between: a webhook to which little is
-// sent is not disabled for them.
+// Two failures a day apart say nothing about the time between: they do not disable a rarely
+// used webhook.
 func TestTwoFailuresADayApartDisableNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -1,7 +1,6 @@
-// Package manual makes web pages of the documentation: of Markdown files, and of an
-// OpenAPI document a reference that can send its requests. It knows no route and no
-// document of Atlas; package api gives it both.
+// Package manual makes web pages of the documentation from Markdown files, and from an
+// OpenAPI document a reference that can send its requests. It knows no route and no document
+// of Atlas; package api passes both.
 //
-// Pages need no script but those of the reference, load nothing from other hosts, and are
-// made once.
+// Only the reference needs a script. Pages load nothing from other hosts, and are made once.
 package manual

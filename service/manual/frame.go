@@ -9,10 +9,10 @@ import (
 	h "maragu.dev/gomponents/html"
 )
 
-// Pages are made by functions and not by html/template: a program that executes templates
-// cannot leave out methods that nothing calls (docs/deploy.md, The binary).
+// Pages are made by functions, not by html/template: the linker cannot drop unused methods
+// from a program that executes templates (docs/deploy.md, The binary).
 
-// markup is HTML that is complete: each text in it is escaped.
+// markup is escaped HTML.
 type markup string
 
 // Render implements gomponents.Node.
@@ -25,7 +25,7 @@ func (m markup) Render(w io.Writer) error {
 func htmlOf(nodes ...g.Node) markup {
 	var b strings.Builder
 	if err := g.Group(nodes).Render(&b); err != nil {
-		panic(err) // a builder takes everything
+		panic(err) // writes to a builder do not fail
 	}
 	return markup(b.String())
 }
@@ -67,7 +67,7 @@ func (m *Manual) render(p page) []byte {
 				g.Text(" · "), h.A(h.Href(p.Source), g.Text("This page as Markdown")),
 			}))), newline,
 		), newline,
-	)).Render(&b) // a buffer takes everything
+	)).Render(&b) // writes to a buffer do not fail
 	return b.Bytes()
 }
 
@@ -85,7 +85,7 @@ func (m *Manual) head(p page) g.Node {
 	)
 }
 
-// top is the head of the page that people see: the name, and the search.
+// top is the visible head of the page: the name, and the search.
 func (m *Manual) top(p page) g.Node {
 	return h.Header(h.Class("top"), newline,
 		h.A(h.Class("brand"), h.Href(m.root),
@@ -100,7 +100,7 @@ func (m *Manual) top(p page) g.Node {
 	)
 }
 
-// links is the navigation, with the page that is shown marked.
+// links is the navigation, with the current page marked.
 func (m *Manual) links(p page) g.Node {
 	here := m.root + "/" + p.address
 	return each(m.navigation, func(part group) g.Node {

@@ -7,9 +7,9 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// The lexers of chroma for the languages of the documentation (lexers/LICENSE). The package
-// of all its lexers would make the binary 4 MB larger. go.xml is written out from chroma's
-// Go code, with raw strings in one colour.
+// The lexers of chroma for the languages of the documentation (lexers/LICENSE). Importing all
+// its lexers would make the binary 4 MB larger. go.xml is a copy of chroma's Go code, with
+// raw strings in one colour.
 //
 //go:embed lexers/*.xml
 var lexerFiles embed.FS
@@ -19,7 +19,7 @@ var languages = sync.OnceValue(func() *chroma.LexerRegistry {
 	registry := chroma.NewLexerRegistry()
 	files, err := lexerFiles.ReadDir("lexers")
 	if err != nil {
-		panic(err) // the binary has them
+		panic(err) // they are embedded
 	}
 	for _, file := range files {
 		registry.Register(chroma.MustNewXMLLexer(lexerFiles, "lexers/"+file.Name()))

@@ -16,21 +16,21 @@ import (
 	"atlas/service/openapi"
 )
 
-// Options say what the pages are made of.
+// Options are the sources of the pages.
 type Options struct {
 	// Root is the address of the first page, such as "/docs".
 	Root string
-	// Files has the Markdown files below Folder and beside it, and the files that they
-	// show or lead to.
+	// Files has the Markdown files in and outside Folder, and the files that they show or link
+	// to.
 	Files  fs.FS
 	Folder string
-	// Index is the file of the first page. Its headings of level 2 and the lists below
-	// them are the navigation. Beside are lines that its list After gets, in Markdown.
+	// Index is the file of the first page. Its headings of level 2 and the lists below them are
+	// the navigation. Beside are lines in Markdown that are added to its list After.
 	Index, After string
 	Beside       string
-	// Addresses are those of files outside of Folder, below Root.
+	// Addresses are the addresses of files outside of Folder, below Root.
 	Addresses map[string]string
-	// Made are Markdown texts that no file has, by their address below Root.
+	// Made are generated Markdown texts, by their address below Root.
 	Made map[string][]byte
 	// Document is the API of the reference, and Errors the page that explains its codes.
 	Document openapi.Document
@@ -58,16 +58,16 @@ type page struct {
 	Title    string
 	Body     markup
 	Headings []heading
-	// Live means that the page sends requests by a script.
+	// Live means that a script of the page sends requests.
 	Live bool
 	// Source is the address of its Markdown, "" if it has none.
 	Source string
-	// Query is what was searched for.
+	// Query is the query of a search.
 	Query string
-	Plain bool // not for the indices of search engines
+	Plain bool // excluded from search engines
 }
 
-// heading is a place on a page, for its table of contents.
+// heading is an entry of a page's table of contents.
 type heading struct {
 	Level     int
 	ID, Title string
@@ -79,17 +79,17 @@ func (h heading) class() string { return fmt.Sprintf("level%d", h.Level) }
 type Manual struct {
 	root, document, version string
 	navigation              []group
-	// Addresses of what all pages load.
+	// Addresses of files that all pages load.
 	styles, script, icon string
 	files                map[string]asset.File // by address below root
 	sections             []section
 	addresses            []string // of pages
-	// ends are the last parts of addresses, which say most, and byEnd the addresses.
+	// ends are the last segments of addresses, which say most, and byEnd the addresses.
 	ends  []string
 	byEnd map[string]string
-	// Problems are links that lead nowhere.
+	// Problems are broken links.
 	Problems []string
-	// Outside are the files of the repository that pages name and do not have.
+	// Outside are the files of the repository that pages mention without a page.
 	Outside []string
 }
 
@@ -102,8 +102,7 @@ const (
 	livePolicy  = quietPolicy + "; script-src 'self'; connect-src 'self'"
 )
 
-// New makes all pages. A file that cannot be read is an error; links that lead nowhere are
-// Problems.
+// New makes all pages. A file that cannot be read is an error; broken links are Problems.
 func New(o Options) (*Manual, error) {
 	m := &Manual{root: o.Root, document: o.DocumentAddress, version: o.Version, files: map[string]asset.File{}}
 	for name, address := range map[string]*string{"style.css": &m.styles, "try.js": &m.script, "icon.svg": &m.icon} {
@@ -140,7 +139,7 @@ func (m *Manual) add(address string, body []byte) {
 	m.files[address] = f
 }
 
-// contentType is that of a file by its name. Pages have no ending.
+// contentType is the content type of a file by its name. Pages have no extension.
 func contentType(address string) string {
 	switch ending := path.Ext(address); ending {
 	case "":
@@ -154,8 +153,8 @@ func contentType(address string) string {
 	}
 }
 
-// contents are the headings of a table of contents: those of level 2, and of level 3 on
-// pages of a length that one can see at once.
+// contents are the headings of a table of contents: those of level 2, and of level 3 if the
+// page is short enough.
 func contents(all []heading) []heading {
 	const most = 40
 	upTo := 3
@@ -165,12 +164,11 @@ func contents(all []heading) []heading {
 	return slices.DeleteFunc(slices.Clone(all), func(h heading) bool { return h.Level < 2 || h.Level > upTo })
 }
 
-// SearchPath is the address of the search, below Root. It costs more than a page, which is
-// made before.
+// SearchPath is the address of the search, below Root. It costs more than a precomputed page.
 const SearchPath = "/search"
 
-// Serve answers a GET or HEAD of a page or file below Root. For what is not there it shows
-// a browser a page that says so, and returns false, without an answer, to other clients.
+// Serve answers a GET or HEAD of a page or file below Root. For a missing one it shows a
+// browser an error page, and returns false, without an answer, for other clients.
 func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 	address := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, m.root), "/")
 	f, found := m.files[address]
@@ -203,8 +201,8 @@ func (m *Manual) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// protect sets the headers of every page: no other window reaches into it, and other
-// sites do not learn its address, which may have a search.
+// protect sets the headers of every page: no other window can access it, and other sites do
+// not learn its address, which may have a search.
 func protect(h http.Header) {
 	h.Set("Content-Security-Policy", quietPolicy)
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
@@ -216,7 +214,7 @@ func (m *Manual) has(address string) bool {
 	return found
 }
 
-// show answers a page that is made for the request.
+// show answers with a page made for the request.
 func (m *Manual) show(w http.ResponseWriter, r *http.Request, status int, p page) {
 	h := w.Header()
 	protect(h)
@@ -228,8 +226,8 @@ func (m *Manual) show(w http.ResponseWriter, r *http.Request, status int, p page
 	}
 }
 
-// Nearest is the address of the page that an address below Root was probably meant to be,
-// "" if none is near.
+// Nearest is the address of the page that was probably meant by an address below Root, "" if
+// none is near.
 func (m *Manual) Nearest(address string) string {
 	address = strings.Trim(strings.ToLower(address), "/")
 	for _, ending := range []string{".html", ".md", "/index", "/readme"} {

@@ -23,14 +23,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// markdown reads and renders as GitHub does. HTML in the files is kept: they are part of
-// the program.
+// markdown parses and renders as GitHub does. HTML in the files is passed through: they are
+// part of the program.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.GFM),
 	goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(nodes{}, 1))),
 )
 
-// markdownSource is a Markdown file while pages are made of it.
+// markdownSource is a Markdown file while pages are made from it.
 type markdownSource struct {
 	file, address string // in the repository, below the root
 	text          []byte
@@ -55,7 +55,7 @@ type writer struct {
 	dead    []string
 }
 
-// read parses all files and finds their headings, before links to them are resolved.
+// read parses all files and collects their headings, before links to them are resolved.
 func (w *writer) read() error {
 	err := fs.WalkDir(w.Files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -68,7 +68,7 @@ func (w *writer) read() error {
 		address, inFolder := strings.CutPrefix(name, w.Folder+"/")
 		if !inFolder {
 			if address = w.Addresses[name]; address == "" {
-				return nil // a page of the repository alone
+				return nil // a page for the repository only
 			}
 		}
 		if path.Ext(name) != ".md" {
@@ -200,7 +200,7 @@ func lines(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// write renders what was read.
+// write renders the parsed pages.
 func (w *writer) write() []page {
 	var all []page
 	for _, s := range w.order {
@@ -228,7 +228,7 @@ func (w *writer) write() []page {
 
 // body is a page's HTML.
 func (w *writer) body(s *markdownSource) markup {
-	var tables, pictures []ast.Node // pictures for a light and a dark page, which are not in the program
+	var tables, pictures []ast.Node // pictures for the light and dark theme, which are not embedded
 	_ = ast.Walk(s.doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if !entering {
 			return ast.WalkContinue, nil
@@ -237,7 +237,7 @@ func (w *writer) body(s *markdownSource) markup {
 		case *ast.Link:
 			name, _, _ := strings.Cut(string(t.Destination), "#")
 			if to := w.page(s, name); to != nil && strings.HasSuffix(s.plain(t), ".md") {
-				// The name of a file says nothing where it is a page.
+				// The name of a file means nothing on a page.
 				t.RemoveChildren(t)
 				t.AppendChild(t, ast.NewString([]byte(to.title)))
 			}
@@ -272,12 +272,12 @@ func (w *writer) body(s *markdownSource) markup {
 	dropContents(s.doc)
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, s.text, s.doc); err != nil {
-		panic(err) // a buffer takes everything
+		panic(err) // writes to a buffer do not fail
 	}
 	return markup(b.String())
 }
 
-// inline is a text of several paragraphs as HTML, for parts of a page.
+// inline renders a text of several paragraphs as HTML, for parts of a page.
 func inline(text string) markup {
 	var b bytes.Buffer
 	if err := markdown.Convert([]byte(text), &b); err != nil {
@@ -286,8 +286,8 @@ func inline(text string) markup {
 	return markup(b.String())
 }
 
-// dropContents takes out a line of links to the headings below it, which the page has
-// beside its text.
+// dropContents removes a line of links to the headings below it, which the page shows beside
+// its text.
 func dropContents(doc ast.Node) {
 	for n := doc.FirstChild(); n != nil; n = n.NextSibling() {
 		if h, is := n.(*ast.Heading); is && h.Level > 1 {
@@ -308,14 +308,14 @@ func dropContents(doc ast.Node) {
 	}
 }
 
-// page is what a path in a file leads to, nil if the manual does not have it.
+// page is the page that a path in a file leads to, nil if the manual does not have it.
 func (w *writer) page(from *markdownSource, name string) *markdownSource {
 	name = path.Join(path.Dir(from.file), name)
 	return cmp.Or(w.pages[name], w.pages[path.Join(name, "README.md")])
 }
 
-// resolve is the address that a link of a file leads to, or the file of the repository if
-// the manual does not have it.
+// resolve is the address that a link of a file leads to, or the file of the repository if the
+// manual does not have it.
 func (w *writer) resolve(from *markdownSource, destination string) (address, file string) {
 	u, err := url.Parse(destination)
 	if err != nil {
@@ -352,7 +352,7 @@ func (w *writer) resolve(from *markdownSource, destination string) (address, fil
 	return address, ""
 }
 
-// problems are the links that lead nowhere.
+// problems are the broken links.
 func (w *writer) problems(pages []page) []string {
 	anchors := map[string]map[string]bool{}
 	for _, p := range pages {
@@ -385,7 +385,7 @@ func (w *writer) problems(pages []page) []string {
 	return all
 }
 
-// navigation is what the first page lists, by its headings.
+// navigation is the list of the first page, grouped by its headings.
 func (w *writer) navigation() []group {
 	s := w.pages[w.Index]
 	var all []group

@@ -13,7 +13,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// wide is a block around a table, which scrolls by itself where it is too wide.
+// wide is a block around a table that is scrollable where it is too wide.
 type wide struct{ ast.BaseBlock }
 
 var kindWide = ast.NewNodeKind("Wide")
@@ -27,7 +27,7 @@ func (n *wide) Dump(source []byte, level int) { ast.DumpHelper(n, source, level,
 // repositoryFile is the attribute of links to files that the manual does not have.
 const repositoryFile = "file"
 
-// nodes renders what looks other than goldmark's HTML.
+// nodes renders the nodes that differ from goldmark's HTML.
 type nodes struct{}
 
 // RegisterFuncs implements renderer.NodeRenderer.
@@ -51,7 +51,7 @@ func tag(begin, end string) renderer.NodeRendererFunc {
 	}
 }
 
-// renderCell leaves alignment to the style sheet. What has no text is no header.
+// renderCell leaves alignment to the style sheet. An empty cell is not a header.
 func renderCell(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	name := "td"
 	if n.Parent().Kind() == east.KindTableHeader && n.HasChildren() {
@@ -124,14 +124,14 @@ func code(language, text string) string {
 	return `<pre tabindex="0"><code>` + coloured(language, text) + "</code></pre>\n"
 }
 
-// classes of tokens, by chroma's categories. What is not there has the colour of text.
+// classes of tokens, by chroma's categories. Others have the colour of text.
 var classes = map[chroma.TokenType]string{
 	chroma.Keyword: "k", chroma.NameTag: "t", chroma.NameAttribute: "t", chroma.NameBuiltin: "f",
 	chroma.NameFunction: "f", chroma.NameVariable: "v",
 	chroma.LiteralString: "s", chroma.LiteralNumber: "n", chroma.Comment: "c",
 }
 
-// known are the lexers that were looked for, by language: a look tries some 300 names.
+// known caches lexers by language: a look-up tries some 300 names.
 var known sync.Map
 
 func coloured(language, text string) string {
@@ -169,7 +169,7 @@ func coloured(language, text string) string {
 
 var arrow = regexp.MustCompile(`^\s*(\w+)(?:\["([^"]*)"\])? --> (\w+)(?:\["([^"]*)"\])?\s*$`)
 
-// arrows is a flowchart of Mermaid as a list: what each box leads to.
+// arrows renders a flowchart of Mermaid as a list: what each box leads to.
 func arrows(chart string) string {
 	names, leads := map[string]string{}, map[string][]string{}
 	var order []string

@@ -27,7 +27,7 @@ func (r *referencer) ofTag(t tagged) markup {
 	return htmlOf(h.H1(g.Text(t.Title)), newline, t.Text, newline, caller, newline, each(t.Operations, r.section))
 }
 
-// caller asks for the key that requests are sent with.
+// caller asks for the key to send requests with.
 var caller = h.Form(h.Class("caller"), g.Attr("hidden"), newline,
 	h.P(h.Label(h.For("key"), g.Text("API key or access token, to try requests")), newline,
 		h.Input(h.ID("key"), h.Type("password"), h.AutoComplete("off"), g.Attr("spellcheck", "false"), h.Placeholder("atlas_…"))), newline,
@@ -45,7 +45,7 @@ func anchored(title, id string) g.Node {
 	return h.H2(g.Text(title+" "), h.A(h.Class("anchor"), h.Href("#"+id), h.Aria("label", "Link to “"+title+"”"), g.Text("#")))
 }
 
-// section says what an operation takes and answers.
+// section describes the request and the answers of an operation.
 func (r *referencer) section(o operation) g.Node {
 	return h.Section(h.Class("operation"), h.ID(o.ID), newline,
 		anchored(o.Summary, o.ID), newline,
@@ -81,7 +81,7 @@ func required(is bool) string {
 	return ""
 }
 
-// row is one of a list of parameters or members.
+// row is an entry in a list of parameters or members.
 func row(name string, more g.Node, kind, text markup) g.Node {
 	return h.Div(h.Dt(h.Code(g.Text(name)), more), h.Dd(h.P(h.Class("type"), kind), text))
 }
@@ -101,7 +101,7 @@ func typed(kind markup) g.Node {
 	return g.If(kind != "", h.P(h.Class("type"), kind))
 }
 
-// form tries an operation. A script shows it, and sends what is in it.
+// form tries an operation. A script shows it, and sends its values.
 func form(o operation) g.Node {
 	var cost g.Node
 	if o.Cost != "" {
@@ -131,7 +131,7 @@ func asked(o operation, p parameter) g.Node {
 			g.If(p.Required, h.Required()))), newline}
 }
 
-// written is the field for a body, which begins with the first example.
+// written is the field for a body, filled with the first example.
 func written(operation string, examples []example) g.Node {
 	id, first := operation+"-example", ""
 	if len(examples) > 0 {

@@ -13,7 +13,7 @@ import (
 	"atlas/service/openapi"
 )
 
-// operation is what the reference shows of one.
+// operation is an operation in the reference.
 type operation struct {
 	ID, Method, Path, Summary string
 	// Address is the path on the server, with its parameters in braces.

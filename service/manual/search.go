@@ -25,30 +25,30 @@ func (m *Manual) addSection(s section) {
 	m.sections = append(m.sections, s)
 }
 
-// Limits of a search. Nobody needs a key for it, so what it may cost is bounded.
+// Limits of a search, which needs no key.
 const (
 	longestQuery = 200
 	mostTerms    = 8
 	mostFound    = 40
-	// mostCounted is how many words of a section count for a term. A term that is in every
-	// word would otherwise be looked for in all texts to their end.
+	// mostCounted is how many words of a section count for a term. Otherwise a very frequent term
+	// would scan all texts to their end.
 	mostCounted = 5
 )
 
-// found is a section and how well it fits.
+// found is a matching section and its score.
 type found struct {
 	section
 	score int
 }
 
-// termsOf are the terms of a query that count.
+// termsOf returns the terms of a query that count.
 func termsOf(query string) []string {
 	terms := strings.Fields(strings.ToLower(query))
 	return terms[:min(len(terms), mostTerms)]
 }
 
-// find lists the sections that have all terms, best first: those with a term in their
-// title, then those where it is frequent.
+// find returns the sections with all terms, best first: those with a term in their title,
+// then those where it is frequent.
 func (m *Manual) find(query string) []found {
 	terms := termsOf(query)
 	if len(terms) == 0 {
@@ -82,7 +82,7 @@ func (m *Manual) find(query string) []found {
 	return all
 }
 
-// next is where the next word that begins with term is, from a place on; -1: nowhere.
+// next is the position of the next word that begins with term, -1 for none.
 func next(text, term string, from int) int {
 	for {
 		i := strings.Index(text[from:], term)
@@ -97,8 +97,8 @@ func next(text, term string, from int) int {
 	}
 }
 
-// begins reports whether a word begins where the text has a term. A term that begins with a
-// sign is one anywhere.
+// begins reports whether a term in the text is the beginning of a word. A term that begins
+// with a sign is always one.
 func begins(text, term string, at int) bool {
 	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
 	first, _ := utf8.DecodeRuneInString(term)
@@ -114,7 +114,7 @@ func count(text, term string) (n int) {
 	return n
 }
 
-// search is the page of what a query finds.
+// search is the page of search results.
 func (m *Manual) search(query string) page {
 	if len(query) > longestQuery {
 		query = strings.ToValidUTF8(query[:longestQuery], "")
@@ -145,13 +145,13 @@ func (m *Manual) search(query string) page {
 	return page{address: "search", Title: "Search", Body: markup(b.String()), Query: query, Plain: true}
 }
 
-// excerpt is the text around the first of the terms, which are in lower case, escaped, with
-// the terms marked.
+// excerpt is the text around the first of the terms, which are in lower case. It is escaped,
+// with the terms marked.
 func excerpt(text string, terms []string) string {
 	const before, length = 60, 220
 	folded, at := strings.ToLower(text), len(text)
 	if len(folded) != len(text) {
-		folded = text // a letter whose lower case has another length: positions would differ
+		folded = text // a letter whose lower case has another length would shift positions
 	}
 	for _, term := range terms {
 		if n := next(folded, term, 0); n >= 0 {
@@ -171,7 +171,7 @@ func excerpt(text string, terms []string) string {
 	} else {
 		to = len(text)
 	}
-	for from > 0 && !utf8.RuneStart(text[from]) { // a word of more than the excerpt
+	for from > 0 && !utf8.RuneStart(text[from]) { // a word longer than the excerpt
 		from--
 	}
 	var b strings.Builder

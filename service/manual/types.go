@@ -57,7 +57,7 @@ func (r *referencer) fields(s *schema.Schema) []field {
 	return all
 }
 
-// typeOf says in a few words what a schema takes. Types with a name are links.
+// typeOf describes a schema in a few words. Named types are links.
 func (r *referencer) typeOf(s *schema.Schema) markup {
 	if s == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Bridge gives one client, such as a desktop agent on the standard streams, what a service
-// offers agents at its address: the same tools, resources and prompts, run there, as the
+// Bridge gives one client, such as a desktop agent on the standard streams, the tools,
+// resources and prompts that a service offers agents at its address. They run there, as the
 // owner of the token. Its fields are set before Run is called.
 type Bridge struct {
 	// Endpoint is the address for agents of the service.
@@ -28,7 +28,7 @@ type Bridge struct {
 	HTTP http.RoundTripper
 }
 
-// Run serves the client of a transport until it leaves or ctx ends. A service that
+// Run serves the client of a transport until it disconnects or ctx ends. A service that
 // cannot be reached or refuses the token is an error at once.
 func (b Bridge) Run(ctx context.Context, to sdk.Transport) error {
 	// Whether the service may ask depends on the client of a call.
@@ -85,7 +85,7 @@ func (b Bridge) Run(ctx context.Context, to sdk.Transport) error {
 	return server.Run(ctx, to)
 }
 
-// keyOf is what is passed on of _meta: the Idempotency-Key of the client.
+// keyOf is the part of _meta that is forwarded: the Idempotency-Key of the client.
 func keyOf(m sdk.Meta) sdk.Meta {
 	if key, is := m[MetaKey]; is {
 		return sdk.Meta{MetaKey: key}
@@ -100,7 +100,7 @@ func cursorOf(p *sdk.ListPromptsParams) string {
 	return p.Cursor
 }
 
-// connect opens a session with the service. What the service asks is passed on, not
+// connect opens a session with the service. Questions of the service are forwarded, not
 // answered.
 func (b Bridge) connect(ctx context.Context, can *sdk.ClientCapabilities) (*sdk.ClientSession, error) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "atlas-mcp", Version: b.Version}, &sdk.ClientOptions{
@@ -115,12 +115,12 @@ func (b Bridge) connect(ctx context.Context, can *sdk.ClientCapabilities) (*sdk.
 	return session, nil
 }
 
-// pauses are those before a message is sent again whose answer did not come, because the
-// server was killed, replaced, or full.
+// pauses are the pauses before the retries of a message without an answer, because the server
+// was killed, replaced, or full.
 var pauses = []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second}
 
-// authorized adds the token to requests, and repeats those without an answer. All attempts
-// have one Idempotency-Key, so what one did is neither done nor charged again.
+// authorized adds the token to requests, and retries those without an answer. All attempts
+// have one Idempotency-Key, so nothing is done or charged twice.
 type authorized struct {
 	token string
 	next  http.RoundTripper
@@ -148,8 +148,8 @@ func (a authorized) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// refusal is an answer as it is, or an error of the one call in place of a status: after
-// that, the SDK would end the session.
+// refusal is an answer as it is, or an error of the one call in place of an HTTP status,
+// after which the SDK would end the session.
 func refusal(r *http.Request, res *http.Response) *http.Response {
 	if res == nil || res.StatusCode < http.StatusBadRequest || r.GetBody == nil {
 		return res

@@ -14,7 +14,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Caller is who sent a request, as the server has identified them.
+// Caller is the authenticated sender of a request.
 type Caller struct {
 	// ID is the id of the key or the user, unique among both.
 	ID string
@@ -22,12 +22,12 @@ type Caller struct {
 	Workspace string
 	// Scopes are the scopes of the caller there.
 	Scopes []string
-	// Authorization is the header of the request, which requests of tools repeat.
+	// Authorization is the header of the request; requests of tools send it too.
 	Authorization string
-	// RequestID is the id of the request, which requests of tools have too.
+	// RequestID is the id of the request, also for requests of tools.
 	RequestID string
-	// Key is the Idempotency-Key of the request, "" for none. The request of a tool that
-	// costs or changes something has it, unless its agreement has another.
+	// Key is the Idempotency-Key of the request, "" for none. Requests of tools that cost or
+	// change something send it, unless their agreement has another.
 	Key string
 }
 
@@ -53,7 +53,7 @@ func (c Caller) has(scope string) bool { return scope == "" || slices.Contains(c
 
 type callerKey struct{}
 
-// WithCaller is the context of a request of a caller.
+// WithCaller returns the context of a caller's request.
 func WithCaller(ctx context.Context, c Caller) context.Context {
 	return context.WithValue(ctx, callerKey{}, c)
 }
@@ -64,7 +64,7 @@ type request struct {
 	params       url.Values
 	// body is sent as JSON; nil: none.
 	body any
-	// key is the Idempotency-Key, "" for none. The API ignores it where it means nothing.
+	// key is the Idempotency-Key, "" for none. The API ignores it for other operations.
 	key string
 }
 
@@ -106,7 +106,7 @@ func (s *Server) send(ctx context.Context, c Caller, r request) (answer, error) 
 	return answer{w.status, w.header, w.body.Bytes()}, nil
 }
 
-// recorder keeps an answer.
+// recorder stores an answer.
 type recorder struct {
 	header http.Header
 	status int
@@ -126,7 +126,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// failure is an error of the API, as it answers it.
+// failure is an error in the form in which the API answers it.
 type failure struct {
 	Code    string `json:"code"`
 	Name    string `json:"name"`
@@ -146,7 +146,7 @@ func (a answer) failure() failure {
 	return body.Error
 }
 
-// problem is the error that the API answered, as a text for an agent.
+// problem is the error that the API answered, as text for an agent.
 func (s *Server) problem(a answer) string {
 	f := a.failure()
 	if f.Name == "ValidationError" {

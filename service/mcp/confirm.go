@@ -15,19 +15,18 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// confirmedFor is how long a question can be answered.
+// confirmedFor is how long a confirmation can be given.
 const confirmedFor = 10 * time.Minute
 
-// asked is the name of the question in a result that asks, and of the member of the
-// answer.
+// asked is the name of the question in a result, and of the member of the answer.
 const asked = "confirm"
 
-// formsSince is the first version of the protocol in which a result can ask: a server
-// without sessions cannot send requests of its own.
+// formsSince is the first version of the protocol in which a result can ask a question: a
+// server without sessions cannot send requests of its own.
 const formsSince = "2026-07-28"
 
-// agreement is what a user agrees to: one call, in all its arguments, up to a number of
-// credits. It travels through the client, signed, so every server can judge it.
+// agreement is a user's consent to one call, with all its arguments, up to a number of
+// credits. It passes through the client, signed, so any server can check it.
 type agreement struct {
 	Caller    string `json:"c"`
 	Workspace string `json:"w"`
@@ -37,7 +36,7 @@ type agreement struct {
 	Credits   int    `json:"n,omitempty"`
 	// Expires is in seconds since 1970.
 	Expires int64 `json:"e"`
-	// Key is the Idempotency-Key of the request: done twice it is done, and charged, once.
+	// Key is the Idempotency-Key of the request: it is done and charged once.
 	Key string `json:"k"`
 }
 
@@ -79,7 +78,7 @@ func (c *call) open(text string) (a agreement, err error) {
 	return a, nil
 }
 
-// digest is the SHA-256 of arguments without the confirmation, however they are written.
+// digest is the SHA-256 of normalized arguments without the confirmation.
 func digest(arguments map[string]json.RawMessage) ([]byte, error) {
 	rest := map[string]json.RawMessage{}
 	for name, value := range arguments {
@@ -99,8 +98,8 @@ func digest(arguments map[string]json.RawMessage) ([]byte, error) {
 	return sum[:], nil
 }
 
-// agreed returns what the user has agreed to: nil if they have not been asked yet. If they
-// declined or the agreement is not for this call, there is a result that says so.
+// agreed returns the user's consent, nil if they have not been asked yet. If they declined or
+// the consent is for another call, it returns a result that says so.
 func (c *call) agreed() (*agreement, *sdk.CallToolResult) {
 	text := c.confirmation
 	if p := c.request.Params; p.RequestState != "" || p.InputResponses != nil {
@@ -120,8 +119,8 @@ func (c *call) agreed() (*agreement, *sdk.CallToolResult) {
 	return &a, nil
 }
 
-// ask is a result that asks the user whether to go on. what is a sentence of the server
-// alone: it quotes no record. A client that cannot ask is told what to do.
+// ask is a result that asks the user whether to go on. what is a sentence of the server that
+// quotes no record. For a client that cannot ask, the result says what to do.
 func (c *call) ask(what string, credits int, otherwise string) *sdk.CallToolResult {
 	state := c.server.sign(agreement{
 		Caller: c.caller.ID, Workspace: c.caller.Workspace, Tool: c.tool.name, Arguments: c.digest,

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// An agreement is good for its own call, until it expires, and for no other.
+// A consent is valid for its own call, until it expires, and for no other.
 func TestAgreements(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)

@@ -11,8 +11,8 @@ import (
 // object is a JSON object, such as a JSON Schema.
 type object = map[string]any
 
-// document is the OpenAPI document of the API. It reads what the API writes, so a wrong
-// shape is a mistake in the program, and it panics.
+// document is the OpenAPI document of the API. It reads what the API writes, so a wrong shape
+// is a mistake in the program, and it panics.
 type document struct {
 	schemas    object
 	responses  object
@@ -60,8 +60,8 @@ func (d document) schema(s any) object {
 	return o
 }
 
-// answer is the schema of the successful answer of an operation: { data, metadata }. Of
-// an operation that may also answer a dry run it is the other one.
+// answer is the schema of the successful answer of an operation: { data, metadata }. If the
+// operation may also answer a dry run, it is the other schema.
 func (d document) answer(id string) object {
 	o, known := d.operations[id]
 	if !known {
@@ -106,8 +106,8 @@ func (d document) keys(s object) []string {
 	return slices.Compact(keys)
 }
 
-// output is the schema of the answers of the operations: an object, as the protocol
-// wants it, with what they refer to.
+// output is the schema of the answers of the operations: an object, as the protocol requires,
+// with its referenced schemas.
 func (d document) output(ids ...string) object {
 	var data, metadata []any
 	for _, id := range ids {
@@ -145,9 +145,8 @@ func anyOf(all []any) any {
 }
 
 // local is a copy of a schema whose references lead to defs. Descriptions, examples and
-// patterns are left out: describe_fields has the descriptions. Of an answer all is left out
-// but names and types: each tool has its schemas by itself, and what an agent needs of those
-// is where something stands.
+// patterns are left out: describe_fields has the descriptions. Of an answer only names and
+// types remain: every tool repeats its schemas, and an agent needs only the structure.
 func (d document) local(s any, defs object, answer bool) any {
 	switch s := s.(type) {
 	case object:
@@ -177,7 +176,7 @@ func (d document) local(s any, defs object, answer bool) any {
 				continue
 			}
 			if answer && name == "oneOf" {
-				name = "anyOf" // what told them apart may be left out
+				name = "anyOf" // the discriminator may be left out
 			}
 			c[name] = d.local(value, defs, answer)
 		}
@@ -192,12 +191,12 @@ func (d document) local(s any, defs object, answer bool) any {
 	return s
 }
 
-// What local leaves out by its name: texts, and of answers conditions and bounds. Of answers
-// it also leaves out what is required and lists of values.
+// Members that local leaves out by name: texts, and from answers conditions, bounds, required
+// members and lists of values.
 var (
 	silent      = []string{"pattern", "description", "title"}
 	conditional = []string{"if", "then", "else"}
-	notOffered  = []string{"highlights", "explanation", "current"} // of answers: no tool asks for them
+	notOffered  = []string{"highlights", "explanation", "current"} // of answers: no tool requests them
 	bounds      = append(
 		slices.Clone(conditional), "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength",
 		"maxLength", "minItems", "maxItems", "uniqueItems", "format", "default", "additionalProperties",

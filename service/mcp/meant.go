@@ -8,14 +8,13 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// fillable are the arguments in whose items null stands for what is left out, as in the
-// rows of a list. In a filter, a View or the values of a book null is a mistake, or it
-// means something.
+// fillable are the arguments in whose items null means absent, as in the rows of a list. In a
+// filter, a View or the values of a book null is a mistake, or has a meaning.
 var fillable = map[string]bool{"facets": true, "inputs": true, "rows": true, "columns": true}
 
-// meant are arguments in the form that the schema asks for, where their meaning is certain:
-// models send objects and arrays as a text that has them, numbers as "10" or 10.0, and null
-// for what they leave out of an item. Everything else stays as it is, and is refused.
+// meant converts arguments to the form of the schema where their meaning is certain: models
+// send objects and arrays as JSON strings, numbers as "10" or 10.0, and null for absent
+// members of an item. Everything else stays as it is, and is refused.
 func (t tool) meant(given map[string]json.RawMessage) map[string]json.RawMessage {
 	known := t.input["properties"].(object)
 	all := make(map[string]json.RawMessage, len(given))
@@ -26,13 +25,14 @@ func (t tool) meant(given map[string]json.RawMessage) map[string]json.RawMessage
 	return all
 }
 
-// isAbsent reports whether a value is null where the schema has one type, which null is not.
+// isAbsent reports whether a value is null where the schema has a single type other than
+// null.
 func isAbsent(schema object, value jsontext.Value) bool {
 	_, one := schema["type"].(string)
 	return one && value.Kind() == 'n'
 }
 
-// meant is a value in the form that its schema asks for. fill drops members that are null.
+// meant converts a value to the form of its schema. fill drops members that are null.
 func meant(schema object, value jsontext.Value, fill bool) jsontext.Value {
 	switch value.Kind() {
 	case '"':
@@ -61,8 +61,8 @@ func meant(schema object, value jsontext.Value, fill bool) jsontext.Value {
 	return value
 }
 
-// within is the JSON in a text, if it is of the one type that the schema asks for and a text
-// is not; else nil.
+// within is the JSON in a string, if it has the only type of the schema, which is not string;
+// else nil.
 func within(schema object, value jsontext.Value) jsontext.Value {
 	var text string
 	if json.Unmarshal(value, &text) != nil {
@@ -76,10 +76,11 @@ func within(schema object, value jsontext.Value) jsontext.Value {
 	return inner
 }
 
-// wholeNumber is a whole number as languages write it that have no other ones.
+// wholeNumber matches an integer with a fraction of zeros, as languages without integers
+// write it.
 var wholeNumber = regexp.MustCompile(`^(-?[0-9]{1,15})\.0+$`)
 
-// whole is a number without a fraction of zeros: to JSON 2.0 is 2.
+// whole drops a fraction of zeros: JSON does not distinguish 2.0 and 2.
 func whole(value jsontext.Value) jsontext.Value {
 	if m := wholeNumber.FindSubmatch(value); m != nil {
 		return m[1]
@@ -87,8 +88,8 @@ func whole(value jsontext.Value) jsontext.Value {
 	return value
 }
 
-// rewritten is an object or an array with what f makes of each value, without those of which
-// it makes nil. One that f does not change, or that is not valid, is returned itself.
+// rewritten is an object or an array with f applied to each value, without those for which it
+// returns nil. A value that f does not change, or that is not valid, is returned itself.
 func rewritten(value jsontext.Value, f func(name string, value jsontext.Value) jsontext.Value) jsontext.Value {
 	in := jsontext.NewDecoder(strings.NewReader(string(value)), jsontext.AllowDuplicateNames(true)) // the API refuses those
 	if _, err := in.ReadToken(); err != nil {

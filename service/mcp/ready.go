@@ -10,23 +10,23 @@ import (
 	"sync"
 )
 
-// maxLists limits the answers that are kept ready, and maxListRequest the requests that may
-// have one, in bytes: those of clients differ in little but the id.
+// maxLists limits the cached answers, and maxListRequest the size in bytes of requests that
+// may have one: requests of different clients differ in little but the id.
 const (
 	maxLists       = 32
 	maxListRequest = 4 << 10
 )
 
-// ready answers tools/list from bytes that are ready: the schemas of all tools are long, and
-// the same for all callers with the same scopes.
+// ready caches answers to tools/list: the schemas of all tools are long, and the same for all
+// callers with the same scopes.
 type ready struct {
 	next http.Handler
 	lock sync.Mutex
-	// results are the results by all that a request for them says.
+	// results are the results by the content of their requests.
 	results map[string]json.RawMessage
 }
 
-// listing is a message that may ask for the tools.
+// listing is a message that may be a tools/list.
 type listing struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -63,7 +63,7 @@ func (l *ready) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(made.body.Bytes())
 }
 
-// keep keeps the result of an answer that has one.
+// keep caches the result of an answer, if it has one.
 func (l *ready) keep(key string, made *recorder) {
 	var answer struct{ Result json.RawMessage }
 	if made.status != http.StatusOK || !strings.HasPrefix(made.header.Get("Content-Type"), "application/json") ||
@@ -78,8 +78,8 @@ func (l *ready) keep(key string, made *recorder) {
 	l.results[key] = answer.Result
 }
 
-// listKeyOf is all of a request for the tools that its answer may depend on but the id, "" for
-// other requests.
+// listKeyOf is the part of a tools/list request that its answer may depend on, all but the
+// id; "" for other requests.
 func listKeyOf(r *http.Request, body []byte) (key string, id json.RawMessage) {
 	var m listing
 	if len(body) > maxListRequest || !bytes.Contains(body, []byte("tools/list")) || json.Unmarshal(body, &m) != nil ||
@@ -96,14 +96,14 @@ func listKeyOf(r *http.Request, body []byte) (key string, id json.RawMessage) {
 	return strings.Join(parts, "\n"), m.ID
 }
 
-// simpleID reports whether an id is a text or a whole number, which are answered as they are.
+// simpleID reports whether an id is a string or an integer, which answers repeat unchanged.
 func simpleID(id json.RawMessage) bool {
 	var text string
 	var number int64
 	return len(id) > 0 && string(id) != "null" && (json.Unmarshal(id, &text) == nil || json.Unmarshal(id, &number) == nil)
 }
 
-// hasOtherMembers reports whether a message has members that the SDK may judge.
+// hasOtherMembers reports whether a message has members that the SDK may check.
 func hasOtherMembers(body []byte) bool {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(body, &all) != nil {

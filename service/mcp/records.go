@@ -12,8 +12,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// unbrief are the members of records that brief rows leave out: long texts, and what only
-// programs need.
+// unbrief are the members of records that brief rows leave out: long texts, and those that
+// only programs need.
 var unbrief = []string{
 	"id", "description", "summary", "notes", "website", "source", "source_id", "source_url", "country", "latitude",
 	"longitude", "contact_ids", "detected_at", "created_at", "updated_at", "updated_by",
@@ -29,7 +29,7 @@ func (s *Server) rowOf(operation string) object {
 	return s.document.schema(s.document.member(s.document.answer(operation), "data")["items"])
 }
 
-// conditionsOf are the arguments that the API gets as they are.
+// conditionsOf are the arguments that are passed to the API unchanged.
 var conditionsOf = []string{
 	"query", "words", "typos", "filters", "relations", "any", "none", "sort", "search_after", "facets", "include",
 	"since", "cursor", "inputs", "candidates", "min_confidence", "time_zone", "rows", "columns", "measure",
@@ -79,8 +79,8 @@ func searchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolRes
 	return c.search(ctx, in, table{"/data/accounts/join", "accounts with project and contact", row, recordsJoined, maxJoinLimit})
 }
 
-// table is what is searched: its path, its name, the schema of its records, the most that a
-// row costs, and the most rows of a page.
+// table is a searchable dataset, book or View: its path, its name, the schema of its records,
+// the maximum price of a row, and the maximum rows of a page.
 type table struct {
 	path, what string
 	row        object
@@ -109,8 +109,8 @@ func searchView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	})
 }
 
-// viewOutput is the schema of search_view. The tools' texts have room for the rows of books
-// and Views once only: search_book has them.
+// viewOutput is the schema of search_view. To save tokens only search_book has the rows of
+// books and Views.
 func (s *Server) viewOutput() object {
 	records := object{"type": "array", "items": object{"type": "object"}}
 	data := object{"type": "object", "properties": object{"dataset": object{"type": "string"}, "records": records}}
@@ -119,7 +119,7 @@ func (s *Server) viewOutput() object {
 
 func title(name string) string { return string(bytes.ToUpper([]byte(name[:1]))) + name[1:] }
 
-// isID reports whether a text can be an id: it is one element of a path.
+// isID reports whether a text can be an id: one segment of a path.
 func isID(text string) bool { return len(text) == 36 && uuid.Validate(text) == nil }
 
 const notView = "view_id is the id of a View: manage_view with the action list shows them"
@@ -141,9 +141,8 @@ func (c *call) datasetOf(ctx context.Context, view string) (string, *sdk.CallToo
 	return got.Data.View.Dataset + "s", nil, err
 }
 
-// search answers a page. It asks before the page costs more than max_credits, and the
-// limit of the request keeps the charge below what was permitted, whatever changes
-// meanwhile.
+// search answers a page. It asks before the page costs more than max_credits, and the limit
+// of the request keeps the charge below what the user permitted, whatever changes meanwhile.
 func (c *call) search(ctx context.Context, in arguments, of table) (*sdk.CallToolResult, error) {
 	limit, ok := c.limit(in, defaultLimit/of.each)
 	if !ok || limit > of.most {
@@ -224,16 +223,16 @@ func (c *call) search(ctx context.Context, in arguments, of table) (*sdk.CallToo
 	return done(head, json.RawMessage(a.body))
 }
 
-// charged says what an answer cost, and what is left.
+// charged reports the charge of an answer, and the remaining credits.
 func (a answer) charged(credits int) string {
 	return fmt.Sprintf(", %d credits charged; the workspace has %s left.", credits, a.header.Get("X-Credits-Remaining"))
 }
 
-// repeated reports whether the request was answered before.
+// repeated reports whether the answer is a replay.
 func (a answer) repeated() bool { return a.header.Get("Idempotency-Replayed") != "" }
 
-// price is what a page costs at most. Where prices would tell about e-mail addresses,
-// it is the limit.
+// price is the maximum price of a page. Where a price would reveal e-mail addresses, it is
+// the limit.
 func (c *call) price(ctx context.Context, r request, limit int) (int, *sdk.CallToolResult, error) {
 	body := object{"dry_run": true}
 	for name, value := range r.body.(object) {
@@ -275,15 +274,15 @@ func matchRecords(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 		return wrong("inputs times candidates are 1 to %d", maxLimit)
 	}
 	body := c.body()
-	body["max_bytes"] = max(c.server.MaxBytes/2, MinMaxBytes) // reasons need as much
+	body["max_bytes"] = max(c.server.MaxBytes/2, MinMaxBytes) // reasons take as much space
 	return c.each(
 		ctx, in, request{method: "POST", path: "/data/" + in.Dataset + "/match", body: body}, most,
 		fmt.Sprintf("inputs for %s", in.Dataset),
 	)
 }
 
-// permit asks before a call that costs at most most costs more than max_credits. It returns
-// the key of the request, or what to answer in place of it.
+// permit asks before a call whose maximum price is above max_credits. It returns the key of
+// the request, or a result in its place.
 func (c *call) permit(in arguments, most int, what string) (key string, refused *sdk.CallToolResult) {
 	permitted, ok := c.maxCredits(in)
 	if !ok {
@@ -303,7 +302,8 @@ func (c *call) permit(in arguments, most int, what string) (key string, refused 
 	return c.caller.Key, nil
 }
 
-// searchMany sends several searches as one batch, whose results share the bytes of an answer.
+// searchMany sends several searches as one batch, whose results share the size limit of an
+// answer.
 func searchMany(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	if most := min(maxSearches, c.server.MaxBytes/MinMaxBytes); len(in.Searches) == 0 || len(in.Searches) > most {
 		return wrong("searches are 1 to %d", most)
@@ -424,7 +424,7 @@ func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolRe
 	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(a.body))
 }
 
-// pivot answers what a dataset, the book or a View has by one field or two.
+// pivot counts a dataset, the book or a View by one or two fields.
 func pivot(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	path, refused := countedAt(in, "pivot")
 	if refused != nil {
@@ -475,7 +475,7 @@ func changesSince(ctx context.Context, c *call, in arguments) (*sdk.CallToolResu
 	})
 }
 
-// manyOutput is the schema of the results of several searches, short: it does not repeat that
+// manyOutput is the short schema of the results of several searches: it does not repeat that
 // of records.
 func (s *Server) manyOutput() object {
 	result := object{"type": "object", "properties": object{
@@ -496,8 +496,8 @@ func (s *Server) changesOutput() object {
 	return s.document.envelope(object{"type": "array", "items": change}, answer["properties"].(object)["metadata"])
 }
 
-// shrunk answers a list that costs nothing: if it is too long, half of it, and so on.
-// What is left out comes with the next page.
+// shrunk answers a list that costs nothing. While it is too long, it is halved; the next page
+// has the rest.
 func (c *call) shrunk(ctx context.Context, limit int, head string, of func(limit int) request) (*sdk.CallToolResult, error) {
 	for {
 		a, refused, err := c.send(ctx, of(limit))
@@ -511,7 +511,7 @@ func (c *call) shrunk(ctx context.Context, limit int, head string, of func(limit
 	}
 }
 
-// free answers what costs nothing and is short.
+// free answers short, free operations.
 func (c *call) free(ctx context.Context, head string, r request) (*sdk.CallToolResult, error) {
 	a, refused, err := c.send(ctx, r)
 	if refused != nil || err != nil {

@@ -14,12 +14,12 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// resource is a kind of resources: those at addresses that begin with prefix.
+// resource is a kind of resource: those at addresses with a prefix.
 type resource struct {
 	template sdk.ResourceTemplate
 	prefix   string
 	scope    string
-	// request is the request of the API for what follows the prefix.
+	// request is the request of the API for an address without the prefix.
 	request func(rest string) (request, bool)
 }
 
@@ -65,7 +65,7 @@ var resources = []resource{
 
 const jsonType = "application/json"
 
-// addResources adds what a caller may read.
+// addResources adds the resources that a caller may read.
 func (s *Server) addResources(server *sdk.Server, caller Caller) {
 	for _, kind := range resources {
 		if !caller.has(kind.scope) {
@@ -136,8 +136,8 @@ func (s *Server) read(ctx context.Context, kind resource, r *sdk.ReadResourceReq
 // promptPage is how many prompts a page lists.
 const promptPage = 100
 
-// prompts answers requests about prompts: they are the published Skills, and personal
-// ones of the caller.
+// prompts answers requests about prompts, which are the published Skills and the caller's
+// personal ones.
 func (s *Server) prompts(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		ctx, cancel := s.bounded(ctx)

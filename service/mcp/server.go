@@ -35,11 +35,10 @@ type Server struct {
 	Advice map[string]string
 	// Document is the OpenAPI document of the API.
 	Document []byte
-	// Key signs what users agree to, the same on all servers. It may also be used for
-	// other purposes.
+	// Key signs consents, the same on all servers. It may also be used for other purposes.
 	Key []byte
-	// MaxBytes limits the records of a result; 0 means DefaultMaxBytes. A text block and
-	// the structured result have them once each.
+	// MaxBytes limits the records of a result; 0 means DefaultMaxBytes. A text block and the
+	// structured result have them once each.
 	MaxBytes int
 	// Timeout limits one call.
 	Timeout time.Duration
@@ -94,7 +93,7 @@ func (s *Server) Handler() (http.Handler, error) {
 		Stateless: true, JSONResponse: true, Logger: s.Log, PropagateRequestCancellation: true,
 		DisableLocalhostProtection: true, // the API checks Host and Origin
 	})
-	// The caller reaches handlers as what the SDK calls the information of a token.
+	// The SDK passes the caller to handlers as the information of a token.
 	identified := auth.RequireBearerToken(func(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 		caller, is := ctx.Value(callerKey{}).(Caller)
 		if !is {
@@ -223,8 +222,8 @@ func (s *Server) bounded(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, cmp.Or(s.Timeout, time.Minute))
 }
 
-// send sends a request to the API. What the API refuses is a result too. While an earlier
-// request with the same key is under way, it waits for the answer.
+// send sends a request to the API. A refusal of the API is a result too. While an earlier
+// request with the same key is in progress, it waits for the answer.
 func (c *call) send(ctx context.Context, r request) (answer, *sdk.CallToolResult, error) {
 	for {
 		a, err := c.server.send(ctx, c.caller, r)

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// spoken are the tools for what messages of the API give the address of.
+// spoken are the tools for the addresses in messages of the API.
 var spoken = []struct {
 	address *regexp.Regexp
 	tool    string
@@ -19,8 +19,8 @@ var spoken = []struct {
 	{regexp.MustCompile(`POST /api/v1/workspace/views/\{id\}/records/add/batch`), "manage_view"},
 }
 
-// toolsIn is a message of the API on one line, with the name of a tool in place of each
-// address that one stands for.
+// toolsIn is a message of the API on one line, with the names of tools in place of their
+// addresses.
 func toolsIn(message string) string {
 	message = oneLine(message)
 	if !strings.Contains(message, " /api/v1/") {

@@ -21,19 +21,19 @@ const (
 // tool is a tool of the server.
 type tool struct {
 	name, title, text string
-	// scope is the scope without which it is not there.
+	// scope is the scope that the tool requires.
 	scope         string
 	hints         sdk.ToolAnnotations
 	input, output object
-	// as is the tool whose conditions this one takes. They are listed once, there, for callers
-	// who have the scope asScope. ownKeys means that the keys differ.
+	// as is the tool whose conditions this one takes. That tool lists them, for callers with the
+	// scope asScope. ownKeys means that the keys differ.
 	as, asScope string
 	ownKeys     bool
 	run         func(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error)
 }
 
-// listed is the schema of the arguments as agents read it, which has bytes for each condition
-// once. The whole one says what they mean.
+// listed is the schema of the arguments as agents read it, with each condition once. The
+// complete one explains them.
 func (t tool) listed(caller Caller) object {
 	if t.as == "" || !caller.has(t.asScope) {
 		return t.input
@@ -62,8 +62,8 @@ func (t tool) listed(caller Caller) object {
 	return all
 }
 
-// arguments are those of all tools. The conditions of a search are not read: the API
-// gets them as they are.
+// arguments are those of all tools. The conditions of a search are not parsed: they are
+// passed to the API unchanged.
 type arguments struct {
 	Dataset    string                       `json:"dataset"`
 	Of         string                       `json:"of"`
@@ -84,25 +84,25 @@ type arguments struct {
 	Locator    string                       `json:"locator"`
 }
 
-// explicitOnly are the arguments that null does not leave out: what a call may cost, and what
-// keeps it from overwriting another's change.
+// explicitOnly are the arguments whose null is an error: what a call may cost, and what
+// protects a change of somebody else.
 var explicitOnly = []string{"max_credits", "revision", "definition"}
 
-// dropNull removes arguments that are null and might have been left out: some models fill in
-// all that a tool has.
+// dropNull removes optional arguments that are null: some models fill in all arguments of a
+// tool.
 func (t tool) dropNull(given map[string]json.RawMessage) {
 	known := t.input["properties"].(object)
 	unused := string(given["action"]) == `"list"` || string(given["action"]) == `"get"` // it changes nothing
 	maps.DeleteFunc(given, func(name string, value json.RawMessage) bool {
 		s, _ := known[name].(object)
-		_, one := s["type"].(string) // of several types null may be one
+		_, one := s["type"].(string) // null may be one of several types
 		return one && string(value) == "null" && (unused || !slices.Contains(explicitOnly, name))
 	})
 }
 
-// problem is the error about arguments that the tool does not have, or that are of another
-// type or none of the values of its schema; "" if there is none. nearest is the known name
-// that one was probably meant to be.
+// problem is the error about arguments that are unknown, have the wrong type or are not one
+// of the values of their schema; "" if there is none. nearest is the known name that was
+// probably meant.
 func (t tool) problem(given map[string]json.RawMessage, nearest func(name string, known []string) string) string {
 	known := t.input["properties"].(object)
 	names := slices.Sorted(maps.Keys(known))
@@ -147,8 +147,8 @@ func didYouMean(before, nearest, after string) string {
 	return fmt.Sprintf("%sdid you mean %q?%s", before, nearest, after)
 }
 
-// wrongValue says what is wrong with the type of an argument that the server reads itself, or
-// with one of a list of values. Of objects and of what may have several types the API says it.
+// wrongValue reports a wrong type or a value that is not listed, of an argument that the
+// server reads itself. The API checks objects and values of several types.
 func wrongValue(s object, value json.RawMessage, nearest func(name string, known []string) string) string {
 	var v any
 	if json.Unmarshal(value, &v) != nil {
@@ -223,12 +223,12 @@ func encodedText(v any) string {
 const (
 	defaultLimit = 10
 	maxLimit     = 50
-	// defaultCredits is what a call may cost unless max_credits says so.
+	// defaultCredits is what a call may cost without max_credits.
 	defaultCredits = 10
-	// A row of a join has up to so many records, a page up to so many rows.
+	// The maximum records of a row of a join, and rows of a page.
 	recordsJoined = 3
 	maxJoinLimit  = 16
-	// A call of search_many has up to so many searches; a search returns so many records.
+	// The maximum searches of a call of search_many, and records of each.
 	maxSearches = 20
 	manyLimit   = 2
 	// unasked is how many records a call may write without asking.
@@ -236,8 +236,8 @@ const (
 	maxItems = 100
 )
 
-// datasets are the global datasets, books those that a workspace can keep, and matched
-// those whose records can be matched.
+// datasets are the global datasets, books the ones that a workspace can save, and matched the
+// ones whose records can be matched.
 var (
 	datasets = []string{"accounts", "contacts", "projects", "signals"}
 	books    = datasets[:3]
@@ -271,7 +271,7 @@ func listOf(item object, most int, description string) object {
 	return object{"type": "array", "items": item, "minItems": 1, "maxItems": most, "description": description}
 }
 
-// takes is the schema of arguments.
+// takes returns the schema of arguments.
 func takes(required []string, properties ...object) object {
 	all := object{}
 	for _, p := range properties {
@@ -286,7 +286,7 @@ func takes(required []string, properties ...object) object {
 
 func inDataset(of ...string) object { return object{"dataset": oneOf("The dataset.", of...)} }
 
-// conditions are the arguments that choose records. The keys are those of the catalog.
+// conditions are the arguments that select records. The keys are those of the catalog.
 func (s *Server) conditions(operations map[string]string, names []string) object {
 	var filters, relations []string
 	for _, name := range names {
@@ -302,8 +302,8 @@ func (s *Server) conditions(operations map[string]string, names []string) object
 	)
 }
 
-// conditionsOfTool are conditions with the keys that another tool, which all callers of
-// this one have, lists.
+// conditionsOfTool are conditions with the keys that another tool lists, which all callers of
+// this one have.
 func conditionsOfTool(name string) object {
 	return conditionsBy("The keys are those of "+name+".", "The keys are those of "+name+".")
 }

@@ -14,13 +14,13 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// fieldsOutput is the schema of describe_fields: descriptors, which may be shortened.
+// fieldsOutput is the schema of describe_fields, whose descriptors may be shortened.
 func (s *Server) fieldsOutput() object {
 	answer := s.document.answer("search_fields")
 	return s.document.envelope(answer["properties"].(object)["data"], s.withNext(s.document.member(answer, "metadata")))
 }
 
-// withNext is the schema of metadata that may say where to go on.
+// withNext is the schema of metadata that may have the offset of the next page.
 func (s *Server) withNext(metadata object) object {
 	m := maps.Clone(metadata)
 	properties := maps.Clone(m["properties"].(object))
@@ -29,8 +29,7 @@ func (s *Server) withNext(metadata object) object {
 	return m
 }
 
-// shownValues is how many values of an enum are shown of a descriptor that is not asked
-// for by its key.
+// shownValues is how many values of an enum a descriptor shows unless its key was requested.
 const shownValues = 20
 
 func describeFields(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
@@ -59,7 +58,7 @@ type descriptors struct {
 }
 
 // described is as much of an answer about fields as a result may have, from an offset on.
-// Unless they are to be whole, descriptors lack what makes them long.
+// Descriptors that need not be complete lack their long members.
 func (s *Server) described(body []byte, whole bool, offset int) (d descriptors, err error) {
 	if err := json.Unmarshal(body, &d); err != nil {
 		return d, err
@@ -109,7 +108,8 @@ func (s *Server) batchOutput(operations ...string) object {
 		"results": list, "view_id": object{"type": "string"}}}, anyOf(metadata))
 }
 
-// upserts are the members of upserts of each book, but for what a program expects of them.
+// upserts are the members of upserts of each book, except the expectations that programs
+// send.
 func (s *Server) upserts() string {
 	var all []string
 	for _, book := range books {
@@ -144,7 +144,7 @@ func updateBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	return c.write(ctx, r, n > unasked, what)
 }
 
-// write runs a batch, after the user agreed to it if it has to be asked for.
+// write runs a batch, after the user's consent if it is needed.
 func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sdk.CallToolResult, error) {
 	agreement, refused := c.agreed()
 	switch {
@@ -182,7 +182,7 @@ func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sd
 	return done(fmt.Sprintf("%d done, %d failed. Nothing charged.", got.Metadata.Succeeded, got.Metadata.Failed), got)
 }
 
-// viewTool is manage_view. Callers who only read have only its actions that read.
+// viewTool is manage_view. Callers with read access have only the actions that read.
 func (s *Server) viewTool(caller Caller) tool {
 	d := s.document
 	t := tool{
@@ -224,7 +224,7 @@ func (s *Server) viewTool(caller Caller) tool {
 	return t
 }
 
-// union is the schema of what either of two envelopes describes.
+// union is the schema that either of two envelopes matches.
 func union(a, b object) object {
 	x, y := a["properties"].(object), b["properties"].(object)
 	defs := object{}
@@ -255,7 +255,7 @@ var ofAction = map[string][]string{
 	"add_records": {"view_id", "record_ids"}, "remove_records": {"view_id", "record_ids"},
 }
 
-// instead says how something is done that an action does not do.
+// instead are hints for what an action does not do.
 var instead = map[string]string{"record_ids": ". add_records puts records into a static View once it is there"}
 
 func manageView(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
@@ -355,7 +355,7 @@ type skill struct {
 	Metadata object `json:"metadata"`
 }
 
-// getSkill answers a Skill, of a long content a part.
+// getSkill answers a Skill, a long content in parts.
 func getSkill(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	a, refused, err := c.send(ctx, request{method: "POST", path: "/workspace/skills/get", body: object{"locator": in.Locator}})
 	if refused != nil || err != nil {

@@ -72,8 +72,7 @@ type Operation struct {
 	Credits   *Credits `json:"x-credits,omitzero"`
 	Throttled *bool    `json:"x-throttled,omitzero"`
 	Batch     *Batch   `json:"x-batch,omitzero"`
-	// Depends names the stored thing that decides which of the body's shapes
-	// applies.
+	// Depends names the stored object that decides which of the body's shapes applies.
 	Depends string `json:"x-body-depends-on,omitzero"`
 }
 
@@ -125,9 +124,9 @@ type Response struct {
 	Links       schema.Map[Link]      `json:"links,omitempty"`
 }
 
-// Link is an operation that goes on with an answer: where its parameters come from, or
-// members of its body. Those are an extension: in requestBody the standard has expressions
-// for a whole body alone, and generators refuse an object there.
+// Link is a follow-up operation of an answer, and where its parameters or the members of its
+// body come from. The latter are an extension: requestBody of the standard allows an
+// expression only for a whole body, and generators refuse an object there.
 type Link struct {
 	OperationID string             `json:"operationId"`
 	Description string             `json:"description,omitzero"`

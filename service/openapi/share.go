@@ -33,8 +33,8 @@ func (d *Document) CollectSchemas() {
 	}
 }
 
-// ShareResponses moves named responses that several operations have into the
-// components, and refers to them. Two different ones of a name panic.
+// ShareResponses moves named responses that several operations have into the components, and
+// refers to them. Two different responses with one name panic.
 func (d *Document) ShareResponses() {
 	type use struct {
 		text      string

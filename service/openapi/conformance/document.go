@@ -331,9 +331,8 @@ func (o *operation) bodyProblem(body []byte) string {
 	return err.Error()
 }
 
-// withoutNulls is an object without the members of its schema that are null, which the API
-// reads as left out although no schema says so (docs/api.md, "Validation errors"), but for
-// those that it does not.
+// withoutNulls is an object without optional members that are null, which the API treats as
+// absent although no schema says so (docs/api.md, "Validation errors").
 func withoutNulls(s *jsonschema.Schema, v any) any {
 	all, is := v.(map[string]any)
 	if !is {
@@ -350,7 +349,7 @@ func withoutNulls(s *jsonschema.Schema, v any) any {
 	return kept
 }
 
-// addProperties adds the names of the members that a schema knows.
+// addProperties adds the names of the members that a schema has.
 func addProperties(known map[string]bool, s *jsonschema.Schema) {
 	if s == nil {
 		return
