@@ -1,8 +1,8 @@
-// Package alerts has alerts on Views (docs/api.md, "Alerts"): which records began to match
-// a Dynamic View, who wants to know, and what of it they have seen.
+// Package alerts has alerts on Views (docs/api.md, "Alerts"): which records began to match a
+// Dynamic View, who subscribed to it, and which entries they have seen.
 //
-// The feed of changes keeps no values, so what matches a View is stored, once for all who
-// have an alert on it. The Watcher compares it with what matches of the records that changed.
+// The feed of changes has no values, so the matches of a View are stored, once for all users
+// with an alert on it. The Watcher compares them with the matches among the changed records.
 // It compiles and searches nothing itself: workspace/records does.
 package alerts
 
@@ -26,22 +26,22 @@ const (
 	MaxAlerts = 100
 	// MaxMatches is how many records may match a watched View. Beyond it the alert rests.
 	MaxMatches = 100_000
-	// MaxIDs is how many of the records of an entry are named.
+	// MaxIDs is the maximum number of record ids in an entry.
 	MaxIDs = 500
-	// Kept is how long entries are kept.
+	// Kept is how long entries are stored.
 	Kept = 30 * 24 * time.Hour
 )
 
-// State says what becomes of a watched View.
+// State is the state of a watched View.
 type State string
 
 // The states.
 const (
-	// Waiting: what matches is not known yet.
+	// Waiting: the matches are not known yet.
 	Waiting State = "waiting"
-	// Watching: records that begin to match are told.
+	// Watching: records that begin to match are reported.
 	Watching State = "watching"
-	// Resting: nothing is told, for a Reason.
+	// Resting: nothing is reported, for a Reason.
 	Resting State = "resting"
 )
 
@@ -82,14 +82,14 @@ type Alert struct {
 	Name    string
 	Dataset catalog.Dataset
 	State   State
-	// Rest is nil unless the View is Resting. RestSeen says that the user has looked since.
+	// Rest is nil unless the View is Resting. RestSeen means that the user has seen it.
 	Rest     *Rest
 	RestSeen bool
-	// New counts the records that were told since the user looked.
+	// New counts the records that were reported since the user last looked.
 	New int
 	// Latest is the number of the View's latest entry, 0 for none.
 	Latest int64
-	// Email is how often the user is mailed what is new, "" for not at all.
+	// Email is how often the user gets e-mails about new entries, "" for never.
 	Email     subscriptions.Frequency
 	CreatedAt time.Time
 	SeenAt    *time.Time
@@ -98,7 +98,7 @@ type Alert struct {
 // Change is the input of Upsert.
 type Change struct {
 	View views.ID
-	// Email, when not nil, sets how often the user is mailed what is new, "" for not at all.
+	// Email, when not nil, sets how often the user gets e-mails about new entries, "" for never.
 	Email *subscriptions.Frequency
 }
 
@@ -126,16 +126,16 @@ func (a Alert) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Entry says that records began to match a View.
+// Entry reports records that began to match a View.
 type Entry struct {
 	View views.ID
 	// Number counts the entries of the View, from 1.
 	Number int64
 	At     time.Time
-	// Count is how many records it is about. Records are the first MaxIDs of them by id.
+	// Count is the number of its records. Records are the first MaxIDs of them by id.
 	Count   int
 	Records []uuid.UUID
-	// Seen says that the user looked since.
+	// Seen means that the user has seen it.
 	Seen bool
 }
 
@@ -151,23 +151,22 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 	}{e.View, e.Number, workspace.FormatTime(&e.At), e.Count, e.Records, e.Seen})
 }
 
-// Store keeps the alerts of users.
+// Store stores the alerts of users.
 type Store interface {
 	// Alerts lists a user's alerts by the names of the Views, then id.
 	Alerts(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]Alert, error)
-	// UpsertAlert adds an alert or changes the one that is there: fault.ViewNotFound,
-	// fault.LimitReached beyond MaxAlerts, fault.Forbidden for no member, and the error of
-	// may. What is told before counts as seen, and before Email is set as mailed.
+	// UpsertAlert adds or changes an alert: fault.ViewNotFound, fault.LimitReached beyond
+	// MaxAlerts, fault.Forbidden for a user who is not a member, and the error of may. Earlier
+	// entries count as seen, and entries before Email is set as mailed.
 	UpsertAlert(
 		ctx context.Context, in workspace.ID, user workspace.UserID, c Change, at time.Time, may func(views.View) error,
 	) (Alert, error)
 	// DeleteAlert deletes an alert. There may be none.
 	DeleteAlert(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error
-	// Entries lists what the user's alerts told since they began, the latest first, of one
-	// View or of all.
+	// Entries lists the entries of the user's alerts since these were added, the latest first, of
+	// one View or of all.
 	Entries(ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int) ([]Entry, error)
-	// SeeView notes that the user looked at entries up to a number, nil for all:
-	// fault.NotFound without an alert.
+	// SeeView marks entries up to a number as seen, nil for all: fault.NotFound without an alert.
 	SeeView(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64, at time.Time) (Alert, error)
 }
 
@@ -183,13 +182,13 @@ func (a *Alerts) List(ctx context.Context, in workspace.ID, user workspace.UserI
 	return a.Store.Alerts(ctx, in, user, limit, offset)
 }
 
-// Upsert switches an alert on, or changes how it tells. Errors: fault.ViewNotFound,
+// Upsert switches on an alert, or changes its e-mails. Errors: fault.ViewNotFound,
 // fault.BadRequest for a View that cannot be watched, fault.LimitReached.
 func (a *Alerts) Upsert(ctx context.Context, in workspace.ID, user workspace.UserID, c Change) (Alert, error) {
 	return a.Store.UpsertAlert(ctx, in, user, c, workspace.Clock(a.Now)(), CanWatch)
 }
 
-// CanWatch says why a View cannot be watched, nil if it can.
+// CanWatch returns why a View cannot be watched, nil if it can.
 func CanWatch(v views.View) error {
 	if v.Type != views.Dynamic {
 		return fault.New(fault.BadRequest, "view_id is a Static View: alerts are on Dynamic Views, whose records begin to match by themselves")
@@ -197,9 +196,9 @@ func CanWatch(v views.View) error {
 	return nil
 }
 
-// Held reports whether records that a workspace holds are compared with a View, as workspace/join
-// plans its search: whether it is one of contacts, or has a condition on what the workspace
-// writes or Atlas computes for it.
+// Held reports whether held records are compared with a View, as workspace/join plans its
+// search: it is a View of contacts, or has a condition on values that the workspace writes or
+// Atlas computes for it.
 func Held(v views.View) bool {
 	return v.Dataset == catalog.Contacts || slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay })
 }
@@ -216,8 +215,8 @@ func HeldKeys() (keys []string) {
 	return keys
 }
 
-// tellsShown reports whether a View tells of records that the workspace just put into its
-// book: who sets a tier puts the record there by it. Others take them as known.
+// tellsShown reports whether a View reports records that the workspace just put into its
+// book: setting a tier also puts the record there. Other Views treat them as known.
 func tellsShown(v views.View) bool {
 	return slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay && c.Field.Written })
 }
@@ -227,15 +226,14 @@ func (a *Alerts) Delete(ctx context.Context, in workspace.ID, user workspace.Use
 	return a.Store.DeleteAlert(ctx, in, user, view)
 }
 
-// Entries returns a page of what the user's alerts told, of one View or of all.
+// Entries returns a page of the entries of the user's alerts, of one View or of all.
 func (a *Alerts) Entries(
 	ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int,
 ) ([]Entry, error) {
 	return a.Store.Entries(ctx, in, user, view, limit, offset)
 }
 
-// See notes that the user looked at a View's entries up to a number, nil for all. It never
-// goes back.
+// See marks a View's entries up to a number as seen, nil for all. It never goes back.
 func (a *Alerts) See(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64) (Alert, error) {
 	return a.Store.SeeView(ctx, in, user, view, through, workspace.Clock(a.Now)())
 }

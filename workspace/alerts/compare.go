@@ -15,15 +15,15 @@ import (
 	"atlas/workspace/views"
 )
 
-// part are records that changed, which are compared at once.
+// part is a set of changed records that are compared at once.
 type part struct {
-	// next is the place in the feed that is compared then.
+	// next is the position in the feed after the part.
 	next changes.Position
-	// among are the records, in order, also those that others became.
+	// among are the records, in order, including those that others were merged into.
 	among  []uuid.UUID
 	merges []changes.Entry
-	// held means that they are of one workspace, and changed as it holds them. shown are those
-	// of them that it put into its book or a Static View itself.
+	// held means that they are held records of one workspace, whose documents changed. shown are
+	// those that it put into its book or a Static View itself.
 	held  bool
 	shown Set
 }
@@ -41,11 +41,11 @@ func partOf(page changes.Page) part {
 	return p
 }
 
-// inHeld returns the same part of the feed for Views that compare held records alone: these
-// follow later, when their documents are written.
+// inHeld returns the same part of the feed for Views that compare only held records: these
+// are compared later, when their documents are written.
 func (p part) inHeld() part { return part{next: p.next, merges: p.merges} }
 
-// compare makes the entries of a page of changes.
+// compare creates the entries of a page of changes.
 func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page, now time.Time) error {
 	if len(page.Entries) == 0 {
 		return w.Watches.MoveWatched(ctx, all, page.Next)
@@ -67,7 +67,7 @@ func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page,
 	return errors.Join(failed, err)
 }
 
-// compareAll compares Views with a part. whole says that what became of each is stored.
+// compareAll compares Views with a part. whole means that every result was stored.
 func (w *Watcher) compareAll(ctx context.Context, all []Watched, p part, now time.Time) (whole bool, failed error) {
 	// Views with one definition match the same records.
 	slices.SortStableFunc(all, func(a, b Watched) int { return bytes.Compare(a.Definition, b.Definition) })
@@ -89,8 +89,8 @@ func (w *Watcher) compareAll(ctx context.Context, all []Watched, p part, now tim
 	return whole && failed == nil, failed
 }
 
-// compareSome compares Views, in the order of their definitions. A View that cannot be searched
-// for rests, and does not hold up the others.
+// compareSome compares Views, in the order of their definitions. A View that cannot be
+// searched rests, and does not block the others.
 func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now time.Time) (whole bool, failed error) {
 	var distinct []views.View
 	of := make([]int, len(all)) // positions in distinct
@@ -125,8 +125,7 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 	return whole, failed
 }
 
-// stepSome stores what became of Views. Of some records of p matches are those that match
-// each.
+// stepSome stores the results of Views. matches are the records of p that match each View.
 func (w *Watcher) stepSome(
 	ctx context.Context, all []Watched, p part, matches func(i int) []uuid.UUID, now time.Time,
 ) (whole bool, failed error) {
@@ -142,7 +141,7 @@ func (w *Watcher) stepSome(
 			continue
 		}
 		known, err := Unpack(packed[i])
-		if err != nil { // what matches is read anew
+		if err != nil { // the matches are read again
 			failed = errors.Join(failed, err, w.begin(ctx, v, now))
 			continue
 		}
@@ -163,8 +162,8 @@ func (w *Watcher) stepSome(
 	return whole, failed
 }
 
-// step is what a View is after a part of which some records match it, in order. changed is
-// false if it is as it was.
+// step is the next step of a View after a part of which some records match it, in order.
+// changed is false if nothing changed.
 func (w *Watcher) step(ctx context.Context, v Watched, known Set, p part, found []uuid.UUID) (s Step, changed bool, err error) {
 	changed = inherit(known, p.merges)
 	if v.View.Dataset == catalog.Contacts && !p.held {
@@ -184,8 +183,8 @@ func (w *Watcher) step(ctx context.Context, v Watched, known Set, p part, found 
 	return s, changed || advanced, nil
 }
 
-// stayHeld adds the known contacts of a part that match no longer as global records, but still
-// as those that the workspace holds.
+// stayHeld adds the known contacts of a part that no longer match as global records, but
+// still match as held records.
 func (w *Watcher) stayHeld(ctx context.Context, v Watched, known Set, p part, found []uuid.UUID) ([]uuid.UUID, error) {
 	matches := Of(found...)
 	var left []uuid.UUID
@@ -223,7 +222,8 @@ func (w *Watcher) among(ctx context.Context, vs []views.View, p part) ([][]uuid.
 	return found, nil
 }
 
-// inChunks asks for the matches of Views in order of the records, of recordsAtOnce at a time.
+// inChunks asks for the matches of Views in the order of the records, recordsAtOnce at a
+// time.
 func inChunks(among []uuid.UUID, ask func(some []uuid.UUID) ([][]uuid.UUID, error), of int) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, of)
 	for some := range slices.Chunk(among, recordsAtOnce) {
@@ -238,7 +238,7 @@ func inChunks(among []uuid.UUID, ask func(some []uuid.UUID) ([][]uuid.UUID, erro
 	return found, nil
 }
 
-// union are the ids of both, in order.
+// union returns the ids of both, in order.
 func union(a, b []uuid.UUID) []uuid.UUID {
 	if len(b) == 0 {
 		return a
@@ -246,9 +246,10 @@ func union(a, b []uuid.UUID) []uuid.UUID {
 	return Of(slices.Concat(a, b)...).Sorted()
 }
 
-// inherit makes known what known records became. It reports whether that changes anything.
+// inherit makes the targets of merged known records known. It reports whether that changes
+// anything.
 func inherit(known Set, merges []changes.Entry) (changed bool) {
-	for more := true; more; { // records that became others that became others
+	for more := true; more; { // records that were merged more than once
 		more = false
 		for _, e := range merges {
 			if known[e.ID] && !known[e.Into] {
@@ -259,8 +260,8 @@ func inherit(known Set, merges []changes.Entry) (changed bool) {
 	return changed
 }
 
-// advance makes known which of some records match, and returns what of it is told: what was
-// not known and is not quiet. found are those that match, in order.
+// advance makes the matching records known, and returns those to report: the new ones that
+// are not quiet. found are the matching ones, in order.
 func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, told []uuid.UUID) {
 	matches := Of(found...)
 	for _, id := range among {
@@ -281,14 +282,14 @@ func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, told
 	return changed, told
 }
 
-// followHeld compares the Views that search held records with those whose documents were
+// followHeld compares Views that search held records with records whose documents were
 // written.
 func (w *Watcher) followHeld(ctx context.Context, now time.Time) error {
 	changed, err := w.Watches.HeldChanged(ctx)
 	if err != nil || len(changed) == 0 {
 		return err
 	}
-	all, err := w.Watches.WatchedViews(ctx) // as they are after the feed
+	all, err := w.Watches.WatchedViews(ctx) // as the comparison with the feed left them
 	if err != nil {
 		return err
 	}
@@ -305,9 +306,9 @@ func (w *Watcher) followHeld(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// compareHeld compares Views of a workspace with held records that changed. What became of
-// merged records is known before: their documents are written after the merge is published, so
-// it waits until the feed is compared as far as it is after the changes are read.
+// compareHeld compares Views of a workspace with changed held records. Merges must be applied
+// first. Documents of merged records are written after the merge is published, so it waits
+// until the feed is compared up to its head as read after the changes.
 func (w *Watcher) compareHeld(ctx context.Context, of HeldOf, all []Watched, now time.Time) error {
 	rows, err := w.Watches.HeldChanges(ctx, of, recordsAtOnce)
 	if err != nil || len(rows) == 0 {
@@ -317,7 +318,7 @@ func (w *Watcher) compareHeld(ctx context.Context, of HeldOf, all []Watched, now
 		through := all[0].Through
 		page, known, err := w.Feed.ChangesAfter(ctx, of.Dataset, through, 1)
 		if err != nil || !known || slices.ContainsFunc(all, func(v Watched) bool { return v.Through != page.Next }) {
-			return err // the next look
+			return err // at the next look
 		}
 		p := part{next: through, held: true, shown: Set{}}
 		for _, row := range rows {

@@ -46,7 +46,7 @@ type heldView struct {
 	tellsShown bool
 	id         views.ID
 	known      map[int]bool
-	told       int // of the ids that were told
+	told       int // of the reported ids
 }
 
 // heldWorld is the model of the dataset.
@@ -76,7 +76,7 @@ func contact(n int) uuid.UUID {
 }
 func project(n int) uuid.UUID { return uuid.MustParse(fmt.Sprintf("3%07x-0000-4000-8000-%012x", n, n)) }
 
-// into is what a record became.
+// into is the target of a merged record.
 func (w *heldWorld) into(t *testing.T, d catalog.Dataset, record uuid.UUID) uuid.UUID {
 	t.Helper()
 	merged, err := w.store.MergedInto(t.Context(), d, []uuid.UUID{record})
@@ -178,7 +178,7 @@ func (w *heldWorld) newOffice(t *testing.T) *office {
 			dataset: catalog.Contacts, definition: `{"version":1,"q":"","fields":{"city":["Calgary"]}}`,
 			match: func(o *office, n int) bool { return w.contacts[n] == "Calgary" && visible(o, n) },
 		}, {
-			dataset: catalog.Contacts, definition: `{"version":1,"q":"p1@x.example","fields":{}}`, // tells nothing of addresses
+			dataset: catalog.Contacts, definition: `{"version":1,"q":"p1@x.example","fields":{}}`, // reveals no addresses
 			match: func(*office, int) bool { return false },
 		},
 	}
@@ -200,7 +200,7 @@ func (o *office) matches(v *heldView) map[int]bool {
 	return found
 }
 
-// settle projects and looks, both at once and then until nothing is left.
+// settle projects and looks, both concurrently and then until nothing is left.
 func (w *heldWorld) settle(t *testing.T) {
 	t.Helper()
 	go func() { _ = w.projector.SweepOnce(t.Context()) }()
@@ -243,8 +243,8 @@ func (w *heldWorld) settle(t *testing.T) {
 	}
 }
 
-// check compares what was told since the last check with the model. shown are the records that
-// an office put into its book or list itself.
+// check compares the reported records since the last check with the model. shown are the
+// records that an office put into its book or list itself.
 func (w *heldWorld) check(t *testing.T, what string, of *office, shown map[uuid.UUID]bool) {
 	t.Helper()
 	for _, o := range w.offices {
@@ -274,9 +274,9 @@ func (w *heldWorld) check(t *testing.T, what string, of *office, shown map[uuid.
 	}
 }
 
-// Views by tier and score, and those of contacts, tell each record once when it begins to match,
-// whatever changes: what workspaces write, deltas, merges and loads, with equal Views in another
-// workspace that writes other things.
+// Views by tier and score, and those of contacts, report each record once when it begins to
+// match, whatever changes: workspace values, deltas, merges and loads, with equal Views in
+// another workspace that writes other values.
 func TestHeldEntriesEqualModel(t *testing.T) {
 	t.Parallel()
 	w := &heldWorld{world: newWorld(t), accounts: map[int]string{}, contacts: map[int]string{}, linked: map[int]bool{}}
@@ -362,7 +362,7 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 				delete(w.accounts, n)
 				w.publish(t, map[catalog.Dataset][]string{catalog.Accounts: {fmt.Sprintf(`{"id":"%s","deleted":true}`, account(n))}})
 			}
-		case 11: // a merge: what became of a known record is known, and tiers move
+		case 11: // a merge: the target of a known record is known, and tiers move
 			there := slices.Sorted(maps.Keys(w.accounts))
 			into := there[r.IntN(len(there))]
 			if !isAccount || into == n || len(there) < 4 {
@@ -413,8 +413,9 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 	}
 }
 
-// A tier tells of the record that it puts into the book; a score, and a contact that the
-// workspace saves or lists, do not; a contact that a project names does.
+// A View by tier reports the record that a tier puts into the book; a View by score, and
+// contacts that the workspace saves or lists, are not reported; a contact that a project
+// names is.
 func TestWhatWorkspacesWriteIsTold(t *testing.T) {
 	t.Parallel()
 	w := &heldWorld{
@@ -452,7 +453,7 @@ func TestWhatWorkspacesWriteIsTold(t *testing.T) {
 	check("contacts that a project names, one of them known", 2, 1, 0, 1, 0)
 }
 
-// alerts.Held says of each View what its plan searches.
+// alerts.Held agrees with the plan of each View.
 func TestHeldIsWhatThePlanSearches(t *testing.T) {
 	t.Parallel()
 	for _, d := range catalog.Held {

@@ -8,10 +8,10 @@ import (
 	"atlas/workspace/views"
 )
 
-// MailKind is the kind of the job that mails a user what alerts told.
+// MailKind is the kind of the job that mails a user the entries of alerts.
 const MailKind jobs.Kind = "alerts.mail"
 
-// Mailing is what is due to be mailed to a user with one frequency.
+// Mailing is a due e-mail to a user for one frequency.
 type Mailing struct {
 	Workspace workspace.ID
 	User      workspace.UserID
@@ -21,7 +21,8 @@ type Mailing struct {
 	Views    []MailedView
 }
 
-// MailedView is a View with the entries later than After and up to UpTo. They may be none.
+// MailedView is a View with the entries after After and up to UpTo, of which there may be
+// none.
 type MailedView struct {
 	View  views.ID `json:"view_id"`
 	After int64    `json:"after"`
@@ -34,26 +35,26 @@ type MailedRest struct {
 	Rest int64    `json:"rest"`
 }
 
-// RestMailing is what a user has not been mailed of alerts that rest.
+// RestMailing are the resting alerts that a user has not been mailed of.
 type RestMailing struct {
 	Workspace workspace.ID
 	User      workspace.UserID
 	Rests     []MailedRest
 }
 
-// MailPayload is that of the job: of what alerts told, or of those that rest.
+// MailPayload is the payload of the job: entries of alerts, or resting ones.
 type MailPayload struct {
 	User  workspace.UserID `json:"user_id"`
 	Views []MailedView     `json:"views,omitempty"`
 	Rests []MailedRest     `json:"rests,omitempty"`
 }
 
-// Letter is what to mail, and to whom.
+// Letter is an e-mail and its recipient.
 type Letter struct {
 	WorkspaceName, Email string
-	// Views have records that the user has not looked at, in the order of their names.
+	// Views have records that the user has not seen, sorted by name.
 	Views []LetterView
-	// Rests are Views that still rest, in the order of their names.
+	// Rests are Views that still rest, sorted by name.
 	Rests []LetterRest
 }
 

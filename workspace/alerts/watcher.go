@@ -29,82 +29,85 @@ const (
 	// pageOfChanges is how many changes are compared at once, recordsAtOnce how many records
 	// and definitionsAtOnce how many definitions one search compares.
 	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 100
-	// setsAtOnce bounds the sets in memory: one of MaxMatches has 1.5 MB, of which one at a time is unpacked.
+	// setsAtOnce bounds the sets in memory: one of MaxMatches has 1.5 MB, and only one at a time
+	// is unpacked.
 	setsAtOnce = 20
 	// pageOfMatches is how many records a search returns.
 	pageOfMatches = 1000
-	// rest is how long a View rests before it is looked at again.
+	// rest is how long a View rests before it is tried again.
 	rest = time.Hour
-	// tidyEvery is how often old entries and Views without alerts are forgotten.
+	// tidyEvery is how often old entries and Views without alerts are deleted.
 	tidyEvery = time.Minute
 )
 
 // Watched is a View with an alert, as it is stored.
 type Watched struct {
 	View views.View
-	// Definition is how the View's definition is stored, and Unreadable why it is not in View.
+	// Definition is the stored form of the View's definition, Unreadable the error if it could
+	// not be parsed into View.
 	Definition []byte
 	Unreadable error
-	// Version changes with the row: who changes it says which one it read.
+	// Version changes with the row: a writer names the version that it read.
 	Version int64
 	State   State
 	// Reason is why it rests.
 	Reason Reason
-	// Changed means that the definition is not the one that was compared last.
+	// Changed means that the definition was changed after the last comparison.
 	Changed bool
-	// Through is the place in the feed up to which changes are compared.
+	// Through is the position in the feed up to which changes are compared.
 	Through changes.Position
 	// At is when it was last compared with all records.
 	At time.Time
 }
 
-// Step is what a View is after its comparison with a part of the feed.
+// Step is the state of a View after its comparison with a part of the feed.
 type Step struct {
 	State State
 	// Reason is why it is Resting.
 	Reason  Reason
 	Through changes.Position
-	// Known is what matches from now on; nil leaves it as it is.
+	// Known are the current matches; nil leaves them as they are.
 	Known Set
 	// Whole means that all records were compared.
 	Whole bool
-	// Told are the records of a new entry, in order; none makes no entry.
+	// Told are the records of a new entry, in order; none creates no entry.
 	Told []uuid.UUID
 }
 
-// HeldOf are the records of a dataset that a workspace holds.
+// HeldOf are the held records of a dataset and a workspace.
 type HeldOf struct {
 	Workspace workspace.ID
 	Dataset   catalog.Dataset
 }
 
-// HeldChange is a record that a workspace holds, of which a document was written.
+// HeldChange is a held record whose document was written.
 type HeldChange struct {
 	Record uuid.UUID
 	// Version is that of the document.
 	Version int64
-	// Shown is the version that the record took when the workspace put it into its book or a
-	// Static View, since it was compared last; 0: it did not.
+	// Shown is the version of the record when the workspace put it into its book or a Static
+	// View, after the last comparison; 0: it did not.
 	Shown int64
 }
 
-// Watches keeps what is known of watched Views. *postgres.System implements it.
+// Watches stores the matches of watched Views. *postgres.System implements it.
 type Watches interface {
 	// WatchedViews are the Views with alerts of all workspaces.
 	WatchedViews(ctx context.Context) ([]Watched, error)
-	// KnownMatches are the records that are known to match each of some Views, packed. A row
-	// with another version has nil.
+	// KnownMatches returns the known matches of each View, packed. A row with another version has
+	// nil.
 	KnownMatches(ctx context.Context, all []Watched) ([][]byte, error)
-	// StepWatched stores a step in one transaction. It stores nothing if the row has
-	// another version or the View another definition, or is gone.
+	// StepWatched stores a step in one transaction. It stores nothing if the row has another
+	// version, or the View has another definition or was deleted.
 	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) (stored bool, err error)
 	// MoveWatched moves Views past a part of the feed that changed nothing for them, as
 	// StepWatched would.
 	MoveWatched(ctx context.Context, all []Watched, to changes.Position) error
-	// HeldChanged are the held records of which some changed, and HeldChanges those, in order.
+	// HeldChanged returns the workspaces and datasets with changed held records, HeldChanges
+	// these records, in order.
 	HeldChanged(ctx context.Context) ([]HeldOf, error)
 	HeldChanges(ctx context.Context, of HeldOf, limit int) ([]HeldChange, error)
-	// CompareHeld forgets changes that are compared, unless the records changed again.
+	// CompareHeld deletes compared changes, unless the records changed again.
 	CompareHeld(ctx context.Context, of HeldOf, compared []HeldChange) error
 	// TidyWatched deletes Views without alerts, and entries before a time.
 	TidyWatched(ctx context.Context, before time.Time) error
@@ -121,22 +124,21 @@ type Feed interface {
 // Searcher searches Views. *records.Records implements it.
 type Searcher interface {
 	SearchView(ctx context.Context, v views.View, q query.Query) (query.Page, error)
-	// MatchingViews returns for each View of a dataset which of some records match it as global
-	// records, and MatchingHeld for each View of a workspace too which do as records that
-	// it holds.
+	// MatchingViews returns for each View of a dataset which records match it as global records,
+	// MatchingHeld for each View of a workspace which also do as held records.
 	MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 	MatchingHeld(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 }
 
-// Watcher makes the entries of alerts. Any number of servers may have one: a step that
-// another server made is not made again.
+// Watcher creates the entries of alerts. Any number of servers may run one: each step is made
+// once.
 type Watcher struct {
 	Watches Watches
 	Feed    Feed
 	Search  Searcher
 	// Who names the process in the lease.
 	Who string
-	// Busy reports whether an error is that another server works.
+	// Busy reports whether an error means that another server is working.
 	Busy func(error) bool
 	// Ran, when not nil, receives the outcome of each look: "ok" or "failed".
 	Ran func(outcome string)
@@ -147,7 +149,7 @@ type Watcher struct {
 	Now func() time.Time
 
 	tidied time.Time
-	// unreadable are the Views that were logged.
+	// unreadable are the Views whose error was logged.
 	unreadable map[views.ID]bool
 }
 
@@ -180,8 +182,8 @@ func (w *Watcher) Run(ctx context.Context) {
 	}
 }
 
-// Look compares the watched Views with what was published. A View that fails does not hold
-// up others.
+// Look compares the watched Views with the published changes. A View that fails does not
+// block others.
 func (w *Watcher) Look(ctx context.Context) error {
 	now := workspace.Clock(w.Now)()
 	if now.Sub(w.tidied) >= tidyEvery || now.Before(w.tidied) {
@@ -220,7 +222,8 @@ func (w *Watcher) Look(ctx context.Context) error {
 	return errors.Join(err, w.followHeld(ctx, now))
 }
 
-// leave lets a View rest that cannot be read, so that it holds up no other one, and logs it once.
+// leave puts a View to rest that cannot be read, so that it does not block the others, and
+// logs it once.
 func (w *Watcher) leave(ctx context.Context, v Watched, now time.Time) error {
 	if w.unreadable[v.View.ID] && v.State == Resting && !v.Changed {
 		return nil
@@ -236,20 +239,20 @@ func (w *Watcher) leave(ctx context.Context, v Watched, now time.Time) error {
 	return nil
 }
 
-// rest ends what is known of a View.
+// rest deletes the known matches of a View.
 func (w *Watcher) rest(ctx context.Context, v Watched, reason Reason, now time.Time) error {
 	_, err := w.Watches.StepWatched(ctx, v, Step{State: Resting, Reason: reason, Through: v.Through, Known: Set{}, Whole: true}, now)
 	return err
 }
 
-// begin takes what matches as known.
+// begin makes all current matches known.
 func (w *Watcher) begin(ctx context.Context, v Watched, now time.Time) error {
-	// The place is read first: what is published meanwhile is compared again.
+	// The position is read first: what is published meanwhile is compared again.
 	head, _, err := w.Feed.FeedHead(ctx)
 	if err != nil {
 		return err
 	}
-	if CanWatch(v.View) != nil { // it is no Dynamic View
+	if CanWatch(v.View) != nil { // it is not a Dynamic View
 		return w.rest(ctx, v, DefinitionRefused, now)
 	}
 	ids, err := w.matching(ctx, v.View, w.most()+1)
@@ -267,15 +270,14 @@ func (w *Watcher) begin(ctx context.Context, v Watched, now time.Time) error {
 
 func (w *Watcher) most() int { return cmp.Or(w.MaxMatches, MaxMatches) }
 
-// follow compares Views of one dataset and one place with the part of the feed that
-// follows.
+// follow compares Views of one dataset at one position with the following part of the feed.
 func (w *Watcher) follow(ctx context.Context, all []Watched, now time.Time) error {
 	through := all[0].Through
 	page, known, err := w.Feed.ChangesAfter(ctx, all[0].View.Dataset, through, pageOfChanges)
 	switch {
 	case err != nil:
 		return err
-	case !known: // the feed was started over, or forgot
+	case !known: // the feed was started over, or no longer has that part
 		for _, v := range all {
 			err = errors.Join(err, w.begin(ctx, v, now))
 		}
@@ -288,7 +290,7 @@ func (w *Watcher) follow(ctx context.Context, all []Watched, now time.Time) erro
 
 // matching returns records that match a View, at most limit.
 func (w *Watcher) matching(ctx context.Context, v views.View, limit int) (ids []uuid.UUID, err error) {
-	// Addresses are not searched: that one is there would tell for nothing.
+	// E-mail addresses are not searched: an alert would reveal for free that one exists.
 	q := query.Query{
 		Dataset: v.Dataset, Base: query.Base{Kind: catalog.View}, Sort: query.DefaultSort(v.Dataset),
 		Limit: pageOfMatches, WithoutPrivate: true,

@@ -14,8 +14,9 @@ import (
 	"atlas/workspace/alerts"
 )
 
-// BenchmarkLook compares different Views with changes of firms, of which as many match each.
-// It reports the time for a View, and how long searches of others take alone and beside it.
+// BenchmarkLook compares different Views with changes of firms, the same number of which
+// match each. It reports the time for a View, and the time of other searches alone and beside
+// it.
 func BenchmarkLook(b *testing.B) {
 	for _, of := range []struct{ views, changes int }{{500, 10_000}, {10_000, 100_000}} {
 		b.Run(fmt.Sprintf("%d Views, %d changes", of.views, of.changes), func(b *testing.B) { benchmarkLook(b, of.views, of.changes) })
@@ -68,8 +69,8 @@ func benchmarkLook(b *testing.B, many, changed int) {
 	}
 }
 
-// searching sends searches of others at a fixed rate, whether or not those before are answered.
-// stop returns how long each took since it was due.
+// searching sends searches of others at a fixed rate, whether or not earlier ones are
+// answered. stop returns how long each took since it was due.
 func searching(b *testing.B, w *world, cities int) (stop func() []time.Duration) {
 	b.Helper()
 	const each = 50 * time.Millisecond

@@ -187,7 +187,7 @@ func inCities(cities []string) string {
 	return `{"version":1,"q":"","fields":{"city":["` + strings.Join(cities, `","`) + `"]}}`
 }
 
-// look looks from several servers at once, one of which is killed now and then, until nothing
+// look runs several servers concurrently, one of which is killed now and then, until nothing
 // is left.
 func (w *world) look(t testing.TB) {
 	t.Helper()
@@ -207,8 +207,7 @@ func (w *world) look(t testing.TB) {
 	fatal(t, (&alerts.Watcher{Watches: w.system, Feed: w.watcher.Feed, Search: w.watcher.Search}).Look(t.Context()))
 }
 
-// told are the records that the entries of a person's alert name, in the order of the
-// entries.
+// told are the records in the entries of a person's alert, in order.
 func (w *world) told(t testing.TB, p person, v views.ID) (ids [][]uuid.UUID) {
 	t.Helper()
 	entries, err := w.alerts.Entries(t.Context(), p.in, p.user, &v, 100, 0)
@@ -222,7 +221,7 @@ func (w *world) told(t testing.TB, p person, v views.ID) (ids [][]uuid.UUID) {
 	return ids
 }
 
-// killer kills the watcher before or after what it stores.
+// killer kills the watcher before or after it stores a step.
 type killer struct {
 	*postgres.System
 	r     *randv2.Rand
@@ -271,7 +270,8 @@ type watched struct {
 }
 
 // Entries name each record once when it begins to match, whatever deltas, merges, loads and
-// changed definitions there are, wherever the watcher is killed, and however many look.
+// changed definitions there are, wherever the watcher is killed, and however many servers
+// look.
 func TestEntriesEqualModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -333,7 +333,7 @@ func TestEntriesEqualModel(t *testing.T) {
 				w.look(t)
 				w.apply(t, texts...)
 			}
-		case 4, 8, 9, 10: // a merge: what became of a known record is known
+		case 4, 8, 9, 10: // a merge: the target of a known record is known
 			there := slices.Sorted(maps.Keys(present))
 			if len(there) < 2 {
 				continue
@@ -395,7 +395,7 @@ func TestEntriesEqualModel(t *testing.T) {
 	}
 }
 
-// What is new counts from when the user looked, an alert tells what comes after it, and ends
+// New entries count from the user's last look, an alert reports only later matches, and ends
 // with the View and with the membership.
 func TestAlertsOfPeople(t *testing.T) {
 	t.Parallel()
@@ -457,7 +457,7 @@ func TestAlertsOfPeople(t *testing.T) {
 	if got := one(b); got.New != 1 {
 		t.Errorf("another looked: %+v", got)
 	}
-	// Nobody has an alert for a while: what came meanwhile is known.
+	// Without any alert for a while: matches of that time are known.
 	for _, p := range []person{a, b} {
 		fatal(t, w.alerts.Delete(t.Context(), in, p.user, v.ID))
 	}
@@ -482,8 +482,8 @@ func TestAlertsOfPeople(t *testing.T) {
 	}
 }
 
-// An entry of many records names the first; beyond the most that may match, an alert rests
-// for an hour.
+// An entry of many records names the first; beyond the maximum of matches, an alert rests for
+// an hour.
 func TestManyMatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -536,7 +536,7 @@ func TestManyMatches(t *testing.T) {
 			t.Errorf("%s: %+v, seen %t", what, got, list[0].RestSeen)
 		}
 	}
-	// mails are the letters that are due, each once.
+	// mails are the due e-mails, each once.
 	mails := func(what string, want int) {
 		t.Helper()
 		for _, most := range []int{want, 0} {
@@ -586,7 +586,7 @@ func TestManyMatches(t *testing.T) {
 	check("and one more", alerts.Watching, 600, 1)
 }
 
-// What is stored of one View and cannot be read does not hold up the others.
+// Unreadable data of one View does not block the others.
 func TestUnreadableSetHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -613,7 +613,7 @@ func TestUnreadableSetHoldsUpNobody(t *testing.T) {
 	}
 }
 
-// A stored definition that no version reads holds up nobody, and is logged once.
+// A stored definition that no version reads blocks nobody, and is logged once.
 func TestUnreadableDefinitionHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

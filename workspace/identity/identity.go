@@ -1,8 +1,8 @@
-// Package identity has how people of a workspace sign in by its own OpenID provider: the
-// domains of e-mail addresses that it proved, its provider, and who a subject of the provider
-// is (docs/identity.md).
+// Package identity has how people sign in to a workspace by its own OpenID provider: the
+// domains of e-mail addresses that it proved, its provider, and which user a subject of the
+// provider is (docs/identity.md).
 //
-// It does not speak to providers (service/oidc), keep sessions (service/session) or store
+// It does not call providers (service/oidc), store sessions (service/session) or settings
 // (workspace/postgres).
 package identity
 
@@ -21,7 +21,7 @@ import (
 type providerKind struct{}
 
 // ProviderID identifies a provider of a workspace. Another issuer or client has another id,
-// so that the sessions of the one before end.
+// so that the sessions of the former end.
 type ProviderID = workspace.TypedID[providerKind]
 
 // Provider is the OpenID provider of a workspace.
@@ -29,28 +29,27 @@ type Provider struct {
 	ID       ProviderID
 	Issuer   string
 	ClientID string
-	// Scopes are asked for; openid is among them.
+	// Scopes are the requested scopes, including openid.
 	Scopes []string
-	// Required means that people act in the workspace only with a session of the provider.
+	// Required means that people can act in the workspace only with a session of the provider.
 	Required bool
-	// RoleClaim is the claim whose values Roles has roles for, "" if roles are given in the
-	// workspace alone.
+	// RoleClaim is the claim whose values Roles maps to roles, "" if roles are given only in the
+	// workspace.
 	RoleClaim string
 	Roles     map[string]people.Role
-	// DefaultRole is of who has no value of Roles; "": they do not get in.
+	// DefaultRole is the role of people without a value of Roles; "" refuses them.
 	DefaultRole people.Role
-	// SessionHours is how long a session lasts at most, IdleMinutes how long after its last
-	// request.
+	// SessionHours limits the duration of a session, IdleMinutes the time after its last request.
 	SessionHours, IdleMinutes int
 	// Revision counts the changes, from 1.
 	Revision             int
 	CreatedAt, UpdatedAt time.Time
-	// UpdatedBy is zero for an operator, and for a user who is gone.
+	// UpdatedBy is zero for an operator, and for a user who no longer exists.
 	UpdatedBy workspace.UserID
 }
 
-// RoleOf returns the role of a person with values of RoleClaim, the highest of several, and ""
-// for who does not get in. told is false where the provider says nothing of roles.
+// RoleOf returns the role of a person with values of RoleClaim, the highest of several, and
+// "" for a person who is refused. told is false if the provider maps no roles.
 func (p Provider) RoleOf(values []string) (role people.Role, told bool) {
 	for _, r := range []people.Role{people.Owner, people.Admin, people.MemberRole} {
 		if slices.ContainsFunc(values, func(v string) bool { return p.Roles[v] == r }) {
@@ -73,32 +72,33 @@ const (
 type Domain struct {
 	Workspace workspace.ID
 	Name      string
-	// Token is what the DNS record has.
+	// Token is the content of the DNS record.
 	Token string
 	// ProvedAt is nil for a domain that is not proved, or was lost.
 	ProvedAt *time.Time
 	// ProvedBy is "" for a domain that is not proved.
 	ProvedBy Proof
-	// CheckedAt is when its record was looked for last, FailingSince since when it is away.
+	// CheckedAt is the time of the last look-up of its record, FailingSince since when it is
+	// missing.
 	CheckedAt, FailingSince *time.Time
 	CreatedAt               time.Time
 }
 
 const (
-	// MaxMembers is the number of members from which a provider makes no more.
+	// MaxMembers is the number of members beyond which a provider creates no more.
 	MaxMembers = 10_000
 	// MaxDomains is the maximum number of domains of a workspace.
 	MaxDomains = 50
-	// LostAfter is how long the record of a proved domain may be away.
+	// LostAfter is how long the record of a proved domain may be missing.
 	LostAfter = 3 * 24 * time.Hour
-	// CheckEvery is how often it is looked for.
+	// CheckEvery is the interval of look-ups.
 	CheckEvery = 6 * time.Hour
-	// LostChecks is how many look-ups must have found it away besides, ChecksApart how far apart
-	// at least: one that is late, after nobody looked for days, loses no domain.
+	// LostChecks is how many look-ups must also have found it missing, ChecksApart their minimum
+	// distance: one late look-up, after days without any, loses no domain.
 	LostChecks, ChecksApart = 3, CheckEvery / 2
 )
 
-// RecordName is the name of the DNS text record, Record what it has.
+// RecordName returns the name of the DNS text record.
 func (d Domain) RecordName() string { return "_atlas." + d.Name }
 
 // Record returns the text that the DNS record has.
@@ -130,53 +130,52 @@ func DomainOf(email string) string {
 	return name
 }
 
-// Own says by which provider of a workspace somebody signed in; the zero value: by none of a
-// workspace.
+// Own is the workspace provider by which somebody signed in; the zero value is another way.
 type Own struct {
 	Workspace workspace.ID `json:"workspace"`
 	Provider  ProviderID   `json:"provider"`
 }
 
-// Gate is what each request of a person looks at: the provider of the workspace, zero for
-// none, whether it is required, and the domains that are proved.
+// Gate are the sign-in rules that each request of a person is checked against: the
+// workspace's provider, zero for none, whether it is required, and the proved domains.
 type Gate struct {
 	Provider ProviderID
 	Required bool
 	Domains  []string
 }
 
-// Person is who a provider says that somebody is.
+// Person is a provider's description of a person.
 type Person struct {
 	Provider        ProviderID
 	Issuer, Subject string
 	// Email is verified.
 	Email string
-	// Name is "" if the provider has none that can be used.
+	// Name is "" if the provider has no valid one.
 	Name string
-	// Values are those of the provider's role claim. Silent means that this answer did not say
-	// what they are: the role of a member stays. An empty list is not silent: they have none.
+	// Values are the values of the provider's role claim. Silent means that this answer lacks the
+	// claim: the role of a member stays. An empty list is not silent: the person has no values.
 	Values []string
 	Silent bool
 }
 
-// Locked is what a change of the settings is decided on; nothing of it changes before the
+// Locked is the state on which a change of the settings is decided; it is locked until the
 // change is made.
 type Locked struct {
-	// Role is that of who changes, "" for no member.
+	// Role is the role of the author, "" if they are not a member.
 	Role people.Role
-	// Provider is the one before, nil for none.
+	// Provider is the current one, nil for none.
 	Provider *Provider
 }
 
 // Permit permits a change, or returns the error that refuses it.
 type Permit func(Locked) error
 
-// Store keeps the settings of workspaces. *postgres.Store implements it.
+// Store stores the settings of workspaces. *postgres.Store implements it.
 type Store interface {
 	// Provider returns the provider of a workspace: fault.NotFound for none.
 	Provider(ctx context.Context, in workspace.ID) (Provider, error)
-	// SetProvider puts the provider in place that change returns, with a sealed secret; nil
-	// keeps the one before.
+	// SetProvider stores the provider that change returns, with an encrypted secret; a nil secret
+	// leaves the current one.
 	SetProvider(ctx context.Context, in workspace.ID, by workspace.UserID, change func(Locked) (Provider, []byte, error)) (Provider, error)
 	// DeleteProvider deletes the provider: fault.NotFound for none.
 	DeleteProvider(ctx context.Context, in workspace.ID, by workspace.UserID, permit Permit) error
@@ -184,21 +183,20 @@ type Store interface {
 	Domains(ctx context.Context, in workspace.ID) ([]Domain, error)
 	// Domain returns one: fault.NotFound.
 	Domain(ctx context.Context, in workspace.ID, name string) (Domain, error)
-	// AddDomain adds a domain that is not proved, and returns it, or the one that is there:
-	// fault.LimitReached.
+	// AddDomain adds an unproved domain and returns it, or the existing one: fault.LimitReached.
 	AddDomain(ctx context.Context, in workspace.ID, by workspace.UserID, d Domain, permit Permit) (Domain, error)
 	// DeleteDomain deletes a domain: fault.NotFound.
 	DeleteDomain(ctx context.Context, in workspace.ID, by workspace.UserID, name string, permit Permit) error
 }
 
-// Prover keeps what was proved. *postgres.System implements it.
+// Prover stores the state of domains. *postgres.System implements it.
 type Prover interface {
-	// NoteCheck records that the record of a domain was there or not. A domain that was not
-	// proved is proved by a record that is there, and a proved one is lost when its record was
-	// away for LostAfter, and LostChecks times; one that an operator proved is neither. Errors: fault.NotFound,
+	// NoteCheck records whether the record of a domain was found. A found record proves an
+	// unproved domain. A proved domain is lost when its record was missing for LostAfter, and
+	// LostChecks times; a domain proved by an operator is not lost. Errors: fault.NotFound,
 	// fault.Forbidden if another workspace has proved the domain.
 	NoteCheck(ctx context.Context, in workspace.ID, name string, there bool, at time.Time) (Domain, error)
-	// DueDomains lists domains that were proved by DNS and not checked since a time, those
-	// first that were not for longest.
+	// DueDomains lists domains proved by DNS that were not checked since a time, the longest
+	// unchecked first.
 	DueDomains(ctx context.Context, before time.Time, most int) ([]Domain, error)
 }

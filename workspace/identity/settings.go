@@ -27,11 +27,11 @@ const (
 	openID                          = "openid"
 )
 
-// Sealer seals the secrets of providers. Keys are those of the servers: the first seals, all
-// open.
+// Sealer encrypts the secrets of providers. Keys are those of the servers: the first
+// encrypts, all decrypt.
 type Sealer struct{ Keys [][]byte }
 
-// purpose keeps a secret from other uses of the keys, and from other workspaces.
+// purpose binds a secret to this use of the keys, and to its workspace.
 func purpose(in workspace.ID) string { return "secret of the provider of " + in.String() }
 
 // Seal encrypts the secret of the provider of a workspace.
@@ -39,7 +39,7 @@ func (s Sealer) Seal(in workspace.ID, secret string) ([]byte, error) {
 	return seal.Seal(s.Keys[0], purpose(in), secret)
 }
 
-// Open decrypts it. current is false if another key than the first sealed it.
+// Open decrypts it. current is false if a key other than the first encrypted it.
 func (s Sealer) Open(in workspace.ID, sealed []byte) (secret string, current bool, err error) {
 	for i, key := range s.Keys {
 		if err = seal.Open(key, purpose(in), sealed, &secret); err == nil {
@@ -49,13 +49,13 @@ func (s Sealer) Open(in workspace.ID, sealed []byte) (secret string, current boo
 	return "", false, err
 }
 
-// Guard says which addresses providers may have. *egress.Guard implements it.
+// Guard decides which addresses providers may have. *egress.Guard implements it.
 type Guard interface {
 	// Check returns why an address is refused, in words for the client.
 	Check(address string) error
 }
 
-// Resolver looks DNS text records up. *net.Resolver implements it.
+// Resolver looks up DNS text records. *net.Resolver implements it.
 type Resolver interface {
 	LookupTXT(ctx context.Context, name string) ([]string, error)
 }
@@ -75,11 +75,11 @@ type Settings struct {
 	Now func() time.Time
 }
 
-// By is who changes settings.
+// By is the author of a change of settings.
 type By struct {
 	User workspace.UserID
-	// Own is the provider of the session, zero for another way of signing in. Email is the
-	// address of the session.
+	// Own is the workspace provider of the session, zero for another way of signing in. Email is
+	// the address of the session.
 	Own   Own
 	Email string
 	// Began is when the session began, zero for none.
@@ -89,7 +89,7 @@ type By struct {
 // Change is the input of SetProvider.
 type Change struct {
 	Issuer, ClientID string
-	// ClientSecret is "" to keep the one before.
+	// ClientSecret is "" to leave the current one.
 	ClientSecret string
 	Scopes       []string
 	Required     bool
@@ -98,7 +98,7 @@ type Change struct {
 	DefaultRole  people.Role
 	SessionHours int
 	IdleMinutes  int
-	// Revision is that of the provider that the change is of; 0: whatever there is.
+	// Revision is the expected revision of the provider; 0 skips the check.
 	Revision int
 }
 
@@ -142,8 +142,8 @@ func (s *Settings) Provider(ctx context.Context, in workspace.ID) (Provider, err
 	return s.Store.Provider(ctx, in)
 }
 
-// SetProvider puts a provider in place. Only owners do: it says who owners are. Errors:
-// fault.InvalidInput, fault.Forbidden, fault.RevisionConflict.
+// SetProvider sets the provider. Only owners may: the provider decides who owners are.
+// Errors: fault.InvalidInput, fault.Forbidden, fault.RevisionConflict.
 func (s *Settings) SetProvider(ctx context.Context, in workspace.ID, by By, c Change) (Provider, error) {
 	if c.Scopes == nil {
 		c.Scopes = []string{openID, "email", "profile"}
@@ -168,7 +168,7 @@ func (s *Settings) SetProvider(ctx context.Context, in workspace.ID, by By, c Ch
 	return p, err
 }
 
-// on returns the provider that a change makes of the one before, nil for none.
+// on applies a change to the current provider, nil for none.
 func (c Change) on(before *Provider, by By, now time.Time) (Provider, error) {
 	p := Provider{
 		ID: ProviderID(workspace.NewUUID()), Issuer: c.Issuer, ClientID: c.ClientID, Scopes: c.Scopes, Required: c.Required,
@@ -191,8 +191,8 @@ func (c Change) on(before *Provider, by By, now time.Time) (Provider, error) {
 	return p, c.mayRequire(before, p, by)
 }
 
-// mayRequire refuses what could lock everybody out: to require a provider by which nobody signed
-// in as it is set, or to change how people sign in by one that is required.
+// mayRequire refuses what could lock everybody out: requiring a provider by which the author
+// has not signed in with these settings, or changing how people sign in by a required one.
 func (c Change) mayRequire(before *Provider, p Provider, by By) error {
 	const then = "set it with required false, sign in by it, then require it"
 	switch on := before != nil && before.Required; {
@@ -233,8 +233,8 @@ func (s *Settings) check(c Change) error {
 	return workspace.ValidationError(issues)
 }
 
-// DeleteProvider deletes the provider of a workspace; the sessions of it end. Errors:
-// fault.NotFound, fault.Forbidden for who is no owner.
+// DeleteProvider deletes the provider of a workspace and ends its sessions. Errors:
+// fault.NotFound, fault.Forbidden for users who are not owners.
 func (s *Settings) DeleteProvider(ctx context.Context, in workspace.ID, by By) error {
 	err := s.Store.DeleteProvider(ctx, in, by.User, byOwner)
 	s.changed(in, err)
@@ -246,8 +246,8 @@ func (s *Settings) Domains(ctx context.Context, in workspace.ID) ([]Domain, erro
 	return s.Store.Domains(ctx, in)
 }
 
-// AddDomain adds a domain, which is not proved yet, or returns the one that is there. Errors:
-// fault.InvalidInput, fault.LimitReached, fault.Forbidden.
+// AddDomain adds an unproved domain, or returns the existing one. Errors: fault.InvalidInput,
+// fault.LimitReached, fault.Forbidden.
 func (s *Settings) AddDomain(ctx context.Context, in workspace.ID, by By, name string) (Domain, error) {
 	name, err := ReadDomain(name)
 	if err != nil {
@@ -256,13 +256,14 @@ func (s *Settings) AddDomain(ctx context.Context, in workspace.ID, by By, name s
 	return s.Store.AddDomain(ctx, in, by.User, NewDomain(name, s.now()), byAdmin)
 }
 
-// NewDomain returns a domain that is not proved, with a token of its own.
+// NewDomain returns an unproved domain with a new token.
 func NewDomain(name string, now time.Time) Domain {
 	return Domain{Name: name, Token: strings.ToLower(rand.Text()), CreatedAt: now}
 }
 
-// DeleteDomain deletes a domain; sessions of its addresses end. While there is a provider only
-// owners do. Errors: fault.NotFound, fault.Forbidden, also for who would lock themselves out.
+// DeleteDomain deletes a domain and ends the sessions of its addresses. While there is a
+// provider only owners may. Errors: fault.NotFound, fault.Forbidden, also for users who would
+// lock themselves out.
 func (s *Settings) DeleteDomain(ctx context.Context, in workspace.ID, by By, name string) error {
 	name, err := ReadDomain(name)
 	if err != nil {
@@ -270,7 +271,7 @@ func (s *Settings) DeleteDomain(ctx context.Context, in workspace.ID, by By, nam
 	}
 	err = s.Store.DeleteDomain(ctx, in, by.User, name, func(l Locked) error {
 		permit := byAdmin
-		if l.Provider != nil { // the domains say whom it lets in
+		if l.Provider != nil { // the domains decide whom it admits
 			permit = byOwner
 		}
 		if err := permit(l); err != nil {
@@ -288,7 +289,7 @@ func (s *Settings) DeleteDomain(ctx context.Context, in workspace.ID, by By, nam
 // lookupTimeout bounds a look-up of a record.
 const lookupTimeout = 5 * time.Second
 
-// CheckDomain looks for the record of a domain now. Errors: fault.NotFound; fault.Forbidden if
+// CheckDomain looks up the record of a domain now. Errors: fault.NotFound; fault.Forbidden if
 // another workspace has proved it, fault.Unavailable if the name servers do not answer.
 func (s *Settings) CheckDomain(ctx context.Context, in workspace.ID, name string) (Domain, error) {
 	name, err := ReadDomain(name)

@@ -8,15 +8,16 @@ import (
 	"atlas/internal/timer"
 )
 
-// watchEvery is how often domains are looked for that are due, watchMost how many at once.
+// watchEvery is the interval of looking for due domains, watchMost the number of concurrent
+// look-ups.
 const (
 	watchEvery = 10 * time.Minute
 	watchMost  = 100
 )
 
-// Watch looks for the records of proved domains until ctx ends. Name servers that do not answer
-// count as a record that is away: else a domain that nobody has any more stayed proved. They do
-// not where none answers of any domain: then it is this server that reaches none.
+// Watch looks up the records of proved domains until ctx ends. Unanswered look-ups count as a
+// missing record: otherwise an abandoned domain would stay proved. They do not count if no
+// domain is answered: then the problem is on this side.
 func (s *Settings) Watch(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := s.CheckDue(ctx, log); err != nil && ctx.Err() == nil {
@@ -26,7 +27,7 @@ func (s *Settings) Watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// CheckDue looks for the records of the proved domains that were not checked for CheckEvery.
+// CheckDue looks up the records of the proved domains that were not checked for CheckEvery.
 func (s *Settings) CheckDue(ctx context.Context, log *slog.Logger) error {
 	due, err := s.Prover.DueDomains(ctx, s.now().Add(-CheckEvery), watchMost)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"atlas/workspace/identity"
 )
 
-// watched are domains that are due, with what was noted of them.
+// watched are due domains, with their noted results.
 type watched struct {
 	names []string
 	noted map[string]bool
@@ -44,7 +44,7 @@ func (w *watched) LookupTXT(_ context.Context, name string) ([]string, error) {
 	return nil, errors.New("no name server answers")
 }
 
-// Domains do not get nearer to their loss where this server reaches no name server.
+// Domains do not come closer to being lost while this server reaches no name server.
 func TestNoNameServerAnswers(t *testing.T) {
 	t.Parallel()
 	for names, want := range map[string]map[string]bool{

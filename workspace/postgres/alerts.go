@@ -17,8 +17,8 @@ import (
 
 var _ alerts.Store = (*Store)(nil)
 
-// alertQuery reads alerts of a user ($2) of a workspace ($1). rest is appended to the
-// WHERE clause.
+// alertQuery reads alerts of a user ($2) of a workspace ($1). rest is appended to the WHERE
+// clause.
 func alertQuery(rest string) string {
 	return `
 	SELECT a.view_id, v.name, v.dataset, w.state, w.latest, coalesce(a.mail, ''), a.created_at, a.seen_at,
@@ -30,8 +30,8 @@ func alertQuery(rest string) string {
 	WHERE a.workspace_id = $1 AND a.user_id = $2 ` + rest
 }
 
-// Since when the View of w rests, and why: null unless it does. One that rests from before the
-// reason was stored has too many matches.
+// Since when the View of w rests, and why: null unless it does. A rest without a stored
+// reason, from an earlier version, has too many matches.
 const (
 	restSince   = `CASE WHEN w.state = 'resting' THEN coalesce(w.rested_at, w.compared_at) END`
 	restReason  = `CASE WHEN w.state = 'resting' THEN coalesce(w.reason, 'too_many_matches') END`
@@ -127,8 +127,9 @@ const isWatched = `(
 	OR EXISTS (SELECT FROM webhooks h WHERE h.workspace_id = w.workspace_id AND h.enabled
 	           AND 'view.matched' = ANY (h.events) AND w.view_id = ANY (h.view_ids)))`
 
-// watchView has a View watched that somebody is about to be told of. Where nobody was, nobody
-// compared: what matches is known anew. The time keeps the row from being forgotten.
+// watchView makes a View watched before somebody gets its alerts. If it was not watched,
+// nothing was compared and its matches are read anew. The time protects the row from being
+// deleted as unused.
 func watchView(ctx context.Context, tx pgx.Tx, in workspace.ID, view views.ID, at time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)
@@ -138,13 +139,13 @@ func watchView(ctx context.Context, tx pgx.Tx, in workspace.ID, view views.ID, a
 	return err
 }
 
-// mailAlert sets how often an alert is mailed. What was told before is not.
+// mailAlert sets how often an alert is mailed. Earlier entries are not.
 func mailAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, c alerts.Change, at time.Time) error {
 	var zone string
 	if err := tx.QueryRow(ctx, `SELECT time_zone FROM workspaces WHERE id = $1`, arg(in)).Scan(&zone); err != nil {
 		return err
 	}
-	due := at // the first one waits for nothing
+	due := at // the first one is sent at once
 	if *c.Email != subscriptions.Instant {
 		due = digest.Next(*c.Email, zone, at)
 	}

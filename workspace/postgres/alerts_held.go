@@ -11,11 +11,11 @@ import (
 	"atlas/workspace/alerts"
 )
 
-// Records that a workspace holds are compared with watched Views when their documents were
-// written, whatever changed: the workspace's own values, the score, the global record.
+// Held records are compared with watched Views when their documents were written, whatever
+// changed: the workspace's own values, the score, or the global record.
 
-// comparesHeld is the condition that a workspace watches a View of a dataset with which held
-// records are compared (alerts.Held). keys are alerts.HeldKeys.
+// comparesHeld is the condition that a workspace watches a View of a dataset that compares
+// held records (alerts.Held). keys are alerts.HeldKeys.
 func comparesHeld(in, dataset, keys string) string {
 	return fmt.Sprintf(`EXISTS (
 		SELECT FROM watched_views w JOIN views v ON v.workspace_id = w.workspace_id AND v.id = w.view_id
@@ -23,7 +23,7 @@ func comparesHeld(in, dataset, keys string) string {
 		AND (v.dataset = 'contacts' OR jsonb_exists_any(v.definition -> 'fields', %[3]s)))`, in, dataset, keys)
 }
 
-// compareWritten has records compared of which documents were written.
+// compareWritten queues records for comparison when their documents were written.
 var compareWritten = `
 	INSERT INTO view_alert_changes AS c (workspace_id, dataset, record_id, version, shown)
 	SELECT $1, r.dataset, r.record_id, max(r.version), 0
@@ -32,8 +32,9 @@ var compareWritten = `
 	GROUP BY r.dataset, r.record_id ORDER BY r.dataset, r.record_id
 	ON CONFLICT ON CONSTRAINT view_alert_changes_pkey DO UPDATE SET version = greatest(c.version, excluded.version)`
 
-// noteShown notes that the workspace itself put records into its book or a Static View, in the
-// transaction that gave them new versions. They are compared when documents of these are written.
+// noteShown records that the workspace itself put records into its book or a Static View, in
+// the transaction that gave them new versions. They are compared when these documents are
+// written.
 func noteShown(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

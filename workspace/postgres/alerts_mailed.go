@@ -12,10 +12,10 @@ import (
 	"atlas/workspace/views"
 )
 
-// DueMailings returns the e-mails of alerts that are due: for each user of a workspace and
-// frequency those of all Views. Without anything new those of a day or a week are due too, so
-// that the next one is put off. One that is further away than any can be was put off by a
-// server whose clock was ahead.
+// DueMailings returns the due e-mails of alerts: one for all Views of a user, workspace and
+// frequency. Daily and weekly ones without new entries are also due, so that the next one is
+// scheduled. A time further away than the interval comes from a server whose clock was ahead,
+// and is due.
 func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Mailing, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (m alerts.Mailing, err error) {
 		var ids []uuid.UUID
@@ -35,13 +35,13 @@ func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Maili
 		GROUP BY a.workspace_id, a.user_id, a.mail, w.time_zone`, now)
 }
 
-// AdvanceMailing stores that a user is mailed what is in m, and adds the job that does it
-// where there is anything. What another server did already is left out. All alerts of the user
-// with the frequency are due again at next.
+// AdvanceMailing records that a user is mailed the entries in m, and adds the job if there
+// are any. Entries that another server handled are left out. All alerts of the user with the
+// frequency are due again at next.
 func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error) {
 	ids, after, upTo := mailedArgs(m.Views)
 	err = s.inWorkspace(ctx, m.Workspace, func(tx pgx.Tx) error {
-		// In one order, so that servers do not wait for each other.
+		// In one order, against deadlocks.
 		_, err := tx.Exec(ctx, `SELECT FROM view_alerts WHERE workspace_id = $1 AND user_id = $2 ORDER BY view_id FOR NO KEY UPDATE`,
 			arg(m.Workspace), arg(m.User))
 		if err != nil {
@@ -80,9 +80,9 @@ func mailedArgs(all []alerts.MailedView) (ids []uuid.UUID, after, upTo []int64) 
 	return ids, after, upTo
 }
 
-// LetterOf returns what a job of alerts mails: fault.NotFound if the user is no member or
-// does not want e-mails of the workspace. What rests no longer is left out. What the user has looked at is left out, and Views
-// whose alert is off or is not mailed anymore.
+// LetterOf returns the e-mail of a job: fault.NotFound if the user is not a member or does
+// not want e-mails of the workspace. It leaves out Views that no longer rest, entries that
+// the user has seen, and Views whose alert is off or not mailed anymore.
 func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (l alerts.Letter, err error) {
 	if err := in.Check(); err != nil {
 		return l, err

@@ -14,7 +14,7 @@ import (
 	"atlas/workspace/views"
 )
 
-// DueRests returns what users have not been mailed of alerts that rest.
+// DueRests returns the resting alerts that users have not been mailed of.
 func (s *System) DueRests(ctx context.Context) ([]alerts.RestMailing, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (m alerts.RestMailing, err error) {
 		var ids []uuid.UUID
@@ -31,8 +31,8 @@ func (s *System) DueRests(ctx context.Context) ([]alerts.RestMailing, error) {
 		GROUP BY a.workspace_id, a.user_id`)
 }
 
-// AdvanceRests stores that a user is mailed of rests, and adds the job that does it. What another
-// server did already is left out.
+// AdvanceRests records that a user is mailed of resting alerts, and adds the job. Those that
+// another server handled are left out.
 func (s *System) AdvanceRests(ctx context.Context, m alerts.RestMailing, now time.Time) (added int64, err error) {
 	ids, rests := restArgs(m.Rests)
 	err = s.inWorkspace(ctx, m.Workspace, func(tx pgx.Tx) error {
@@ -61,8 +61,8 @@ func (s *System) AdvanceRests(ctx context.Context, m alerts.RestMailing, now tim
 	return added, err
 }
 
-// addAlertMail adds the job of a letter. Any id will do: what is mailed changes in the same
-// transaction.
+// addAlertMail adds the job of an e-mail. Any id will do: the rows that it marks as mailed
+// change in the same transaction.
 func addAlertMail(ctx context.Context, tx pgx.Tx, in workspace.ID, p alerts.MailPayload, now time.Time) (added int64, err error) {
 	payload, err := json.Marshal(p)
 	if err != nil {
@@ -80,7 +80,7 @@ func restArgs(all []alerts.MailedRest) (ids []uuid.UUID, rests []int64) {
 	return ids, rests
 }
 
-// restsOf returns the Views of a job that still rest, by the same rest, and on which the user
+// restsOf returns the Views of a job that are still in the same rest, and on which the user
 // still has an alert.
 func (s *System) restsOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) ([]alerts.LetterRest, error) {
 	ids, rests := restArgs(p.Rests)

@@ -54,8 +54,8 @@ func (s *System) KnownMatches(ctx context.Context, all []alerts.Watched) ([][]by
 	return known, toFault(err)
 }
 
-// StepWatched implements alerts.Watches. What is known, the place in the feed and the entry
-// change together, so whoever is killed before has done nothing, and after it everything.
+// StepWatched implements alerts.Watches. The matches, the position in the feed and the entry
+// change in one transaction.
 func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.Step, now time.Time) (stored bool, err error) {
 	var packed []byte
 	if step.Known != nil {
@@ -64,7 +64,7 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 		}
 	}
 	err = s.inWorkspace(ctx, w.View.Workspace, func(tx pgx.Tx) error {
-		// A change of the definition waits, or is seen.
+		// A change of the definition waits for the lock, or is seen.
 		var number int64
 		err := tx.QueryRow(ctx, `
 			WITH v AS MATERIALIZED (
@@ -96,11 +96,11 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 	return stored && err == nil, err
 }
 
-// restsAlready is the condition that the View of w rests for the same reason as before, so
-// that this is the same rest.
+// restsAlready is the condition that the View of w already rests for the same reason, so that
+// the rest continues.
 const restsAlready = `(w.state = 'resting' AND $5 = 'resting' AND w.reason = $12)`
 
-// addMatches makes the deliveries of an entry, in the transaction that makes it.
+// addMatches creates the deliveries of an entry, in the transaction that creates it.
 func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told []uuid.UUID, now time.Time) error {
 	rows, err := tx.Query(ctx, `
 		SELECT id FROM webhooks WHERE workspace_id = $1 AND enabled AND 'view.matched' = ANY (events) AND $2 = ANY (view_ids) ORDER BY id`,
@@ -114,7 +114,7 @@ func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told
 	}
 	var added []jobs.New
 	for _, hook := range hooks {
-		// A View that was forgotten begins with number 1 again, so the time is part of the place.
+		// The entries of a deleted View start from number 1 again, so the time is part of the place.
 		j, err := webhooks.NewDelivery(v.Workspace, webhooks.ID(hook), webhooks.ViewMatched,
 			fmt.Sprintf("view %s %d %d", v.ID, number, now.UnixMicro()), "view:"+v.ID.String(), struct {
 				WorkspaceID workspace.ID `json:"workspace_id"`

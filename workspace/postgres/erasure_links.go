@@ -13,12 +13,11 @@ import (
 	"atlas/search/catalog"
 )
 
-// Links that erase one contact.
+// Links to erase one contact.
 
 var errNoErasureLink = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
 
-// AddErasureLink adds a link, whose letter is due at once. Links of the contact that were not used
-// end.
+// AddErasureLink adds a link, whose e-mail is due at once. Unused links of the contact end.
 func (s *System) AddErasureLink(ctx context.Context, l erasure.Link) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := knowKey(ctx, tx, l.Address); err != nil {
@@ -54,13 +53,13 @@ func (s *System) ErasureLink(ctx context.Context, id uuid.UUID) (l erasure.Link,
 	return l, toFault(err)
 }
 
-// UseErasureLink uses a link up and, in the same transaction, adds suppressions and the records to
-// be erased because of them: fault.NotFound if it was used or has expired.
+// UseErasureLink marks a link as used and, in the same transaction, adds suppressions and the
+// records to be erased because of them: fault.NotFound if it was used or has expired.
 func (s *System) UseErasureLink(
 	ctx context.Context, id uuid.UUID, now time.Time, list []erasure.Suppression, records []erasure.Record,
 ) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		// Of two at once the second waits here, and finds it used.
+		// Of two concurrent calls the second waits here, and finds it used.
 		tag, err := tx.Exec(ctx, `UPDATE erasure_links SET used_at = $2, erase_at = $2 WHERE id = $1 AND used_at IS NULL AND expires_at > $2`, id, now)
 		if err != nil {
 			return err
@@ -76,27 +75,27 @@ func (s *System) UseErasureLink(
 	}))
 }
 
-// ClaimErasures returns the links that were used and whose contacts may not be erased yet. Until
-// `until` nobody else gets them.
+// ClaimErasures returns used links whose contacts may not be erased yet. No other caller gets
+// them until `until`.
 func (s *System) ClaimErasures(ctx context.Context, now, until time.Time) ([]uuid.UUID, error) {
 	return collect(ctx, s, pgx.RowTo[uuid.UUID], `
 		UPDATE erasure_links SET erase_at = $2 WHERE used_at IS NOT NULL AND erase_at <= $1 RETURNING id`, now, until)
 }
 
-// PutOffErasures has the next attempt later.
+// PutOffErasures postpones the next attempt.
 func (s *System) PutOffErasures(ctx context.Context, links []uuid.UUID, until time.Time) error {
 	_, err := s.pool.Exec(ctx, `UPDATE erasure_links SET erase_at = $2 WHERE id = ANY ($1)`, links, until)
 	return toFault(err)
 }
 
-// EndErasures says that nothing is left to erase: the links go.
+// EndErasures deletes links whose erasures are complete.
 func (s *System) EndErasures(ctx context.Context, links []uuid.UUID) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM erasure_links WHERE id = ANY ($1)`, links)
 	return toFault(err)
 }
 
-// ForgetErasureLinks deletes links that expired and were not used, and what was asked for, and
-// mailed, a day ago.
+// ForgetErasureLinks deletes links that expired unused, and requests and mailings that are a
+// day old.
 func (s *System) ForgetErasureLinks(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `DELETE FROM erasure_links WHERE expires_at < clock_timestamp() AND used_at IS NULL`)
 	if err == nil {

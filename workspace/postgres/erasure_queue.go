@@ -10,8 +10,8 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// erasureQueue is a queue of erasing by links. Its rows are of no workspace, so they are not in the
-// table of jobs.
+// erasureQueue is a queue of jobs for erasure links. Its rows have no workspace, so they are
+// not in the table of jobs.
 type erasureQueue struct {
 	system *System
 	table  string
@@ -19,11 +19,11 @@ type erasureQueue struct {
 	ended string
 }
 
-// ErasureLetters is the queue of the letters of links.
+// ErasureLetters is the queue of the e-mails of links.
 func (s *System) ErasureLetters() jobs.Queue { return erasureQueue{s, "erasure_links", ""} }
 
-// ErasureRequests is the queue of addresses that somebody asked a link for. An address goes when it
-// was looked up.
+// ErasureRequests is the queue of addresses for which a link was requested. An address is
+// deleted once it was looked up.
 func (s *System) ErasureRequests() jobs.Queue {
 	return erasureQueue{s, "erasure_requests", `, address = CASE WHEN $3 = 'pending' THEN address END`}
 }

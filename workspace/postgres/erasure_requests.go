@@ -12,11 +12,11 @@ import (
 	"atlas/internal/fault"
 )
 
-// AddErasureRequest adds a request, which is due at once. Of one network at most ofNetwork are taken
-// in an hour, of all at most ofAll: fault.TooManyRequests.
+// AddErasureRequest adds a request, which is due at once. In an hour at most ofNetwork are
+// accepted from one network, at most ofAll in total: fault.TooManyRequests.
 func (s *System) AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil { // two at once must not pass one limit
+		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil { // two concurrent requests must not pass one limit
 			return err
 		}
 		var network, all int
@@ -49,8 +49,8 @@ func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Re
 	return r, toFault(err)
 }
 
-// ClaimErasureLetters reports whether letters may be sent because of a request: false if that was
-// done for the same address after a time, because of another one.
+// ClaimErasureLetters reports whether e-mails may be sent for a request: false if another
+// request for the same address sent them after a time.
 func (s *System) ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (mine bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil {

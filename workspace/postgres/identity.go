@@ -95,10 +95,10 @@ func (s *Store) DeleteProvider(ctx context.Context, in workspace.ID, by workspac
 	})
 }
 
-// identityLock names the lock of the settings of identity of a workspace, as limits have names.
+// identityLock names the lock of a workspace's identity settings, as limits have names.
 const identityLock = "identity"
 
-// lockIdentity locks the settings of a workspace and the row of who changes them.
+// lockIdentity locks the settings of a workspace and the row of the author.
 func lockIdentity(ctx context.Context, tx pgx.Tx, in workspace.ID, by workspace.UserID) (l identity.Locked, err error) {
 	if err := lockLimit(ctx, tx, in, identityLock); err != nil {
 		return l, err
@@ -196,8 +196,8 @@ func (s *Store) DeleteDomain(ctx context.Context, in workspace.ID, by workspace.
 
 var _ identity.Prover = (*System)(nil)
 
-// NoteCheck implements identity.Prover. Of two workspaces at once the second finds the index of
-// proved domains taken.
+// NoteCheck implements identity.Prover. Of two concurrent workspaces the second violates the
+// unique index of proved domains.
 func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, there bool, at time.Time) (identity.Domain, error) {
 	return s.oneDomain(ctx, in, `
 		UPDATE identity_domains SET checked_at = $4,
@@ -211,16 +211,17 @@ func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, th
 }
 
 const (
-	// counts is 1 for a look-up at $4 that is $6 after the last one that failed and counted.
+	// counts is 1 for a look-up at $4 that is $6 after the last failed one that counted.
 	counts = `(CASE WHEN failed_at > $4::timestamptz - $6::interval THEN 0 ELSE 1 END)`
-	// lost is true of a domain whose record ($3: whether it is there) is away for $5 at $4, and $7
-	// times.
+	// lost is true for a domain whose record ($3: whether it was found) is missing for $5 at $4,
+	// and $7 times.
 	lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval
 		AND failures + ` + counts + ` >= $7`
 )
 
-// ProveDomain proves a domain for a workspace as an operator; it is added if it is not there.
-// Errors: fault.Forbidden if another workspace has proved it, fault.NotFound for no workspace.
+// ProveDomain proves a domain for a workspace as an operator, and adds it if it is missing.
+// Errors: fault.Forbidden if another workspace has proved it, fault.NotFound for no
+// workspace.
 func (s *System) ProveDomain(ctx context.Context, in workspace.ID, d identity.Domain, at time.Time) (identity.Domain, error) {
 	return s.oneDomain(ctx, in, `
 		INSERT INTO identity_domains (workspace_id, domain, token, proved_at, proved_by, created_at) VALUES ($1, $2, $3, $4, 'operator', $4)
@@ -262,15 +263,15 @@ func (s *System) RemoveDomain(ctx context.Context, in workspace.ID, name string)
 	return err
 }
 
-// DeleteProvider deletes the provider of a workspace as an operator and returns what it was:
+// DeleteProvider deletes the provider of a workspace as an operator and returns it:
 // fault.NotFound.
 func (s *System) DeleteProvider(ctx context.Context, in workspace.ID) (identity.Provider, error) {
 	return s.oneProvider(ctx, in, `DELETE FROM identity_providers WHERE workspace_id = $1 RETURNING `+providerColumns)
 }
 
-// NoteSignInLink writes that an operator makes a sign-in link for a member, to the audit logs of
-// all their workspaces. Errors: fault.NotFound for no member, fault.ProviderRequired for a
-// workspace that lets nobody in by links.
+// NoteSignInLink records in the audit logs of all workspaces of a member that an operator
+// created a sign-in link for them. Errors: fault.NotFound if they are in none,
+// fault.ProviderRequired for a workspace that does not allow sign-in by links.
 func (s *System) NoteSignInLink(ctx context.Context, in workspace.ID, user workspace.UserID) (u people.User, err error) {
 	if err := in.Check(); err != nil {
 		return u, err

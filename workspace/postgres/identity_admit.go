@@ -33,8 +33,8 @@ func (s *System) ProviderAndSecret(ctx context.Context, in workspace.ID) (p iden
 	return p, secret, toFault(err)
 }
 
-// ResealProviders seals secrets of providers with the first key that another one sealed, and
-// returns how many no key opens.
+// ResealProviders encrypts secrets of providers with the first key if another one encrypted
+// them, and returns how many no key decrypts.
 func (s *System) ResealProviders(ctx context.Context, sealer identity.Sealer) (lost int, err error) {
 	type sealed struct {
 		in     uuid.UUID
@@ -76,7 +76,7 @@ func (s *System) WorkspaceOfDomain(ctx context.Context, domain string) (in works
 	return in, toFault(err)
 }
 
-// Gate returns what requests in a workspace look at.
+// Gate returns the sign-in rules of a workspace.
 func (s *System) Gate(ctx context.Context, in workspace.ID) (g identity.Gate, err error) {
 	var id *uuid.UUID
 	err = s.pool.QueryRow(ctx, `
@@ -111,13 +111,13 @@ func (s *System) oneProvider(ctx context.Context, in workspace.ID, sql string, a
 	return p, toFault(err)
 }
 
-// Admit returns the user whom a provider of a workspace names, with the role that it gives
-// them. Who was never there is bound to the member with their address, once, or takes an
-// invitation of the workspace, or becomes a new user where the provider says with which role.
-// Nobody of another workspace is touched. Errors: fault.Forbidden, with the reason for the log.
+// Admit returns the user whom a provider of a workspace names, with the role that the
+// provider gives them. A new subject is bound once to the member with the address, or accepts
+// an invitation of the workspace, or becomes a new user if the provider gives a role. Users
+// of other workspaces are not affected. Errors: fault.Forbidden, with the reason for the log.
 func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person, now time.Time) (u people.User, err error) {
 	err = s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
-		// It is the service that believes the provider.
+		// The author is the service, which trusts the provider.
 		if _, err := tx.Exec(ctx, setAuthor, "", workspace.OriginIn(ctx).Text()); err != nil {
 			return err
 		}
@@ -152,13 +152,13 @@ func refusal(reason string) error {
 	return fault.New(fault.Forbidden, "the provider of the workspace does not let you in: %s", reason)
 }
 
-// lockAdmitting locks the settings, so that the people of a workspace are admitted one after
-// the other, and checks that it still speaks for the address.
+// lockAdmitting locks the settings, so that people are admitted one after the other, and
+// checks that the workspace still owns the domain of the address.
 func lockAdmitting(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (p identity.Provider, err error) {
 	if err := lockLimit(ctx, tx, in, identityLock); err != nil {
 		return p, err
 	}
-	// Nobody joins a workspace that is closed, as one is before it is deleted.
+	// Nobody joins a closed workspace, which is about to be deleted.
 	var plan workspace.Plan
 	err = tx.QueryRow(ctx, `SELECT plan FROM workspaces WHERE id = $1 FOR SHARE`, arg(in)).Scan(&plan)
 	if noRows(err) || err == nil && plan != workspace.Pro {
@@ -187,7 +187,8 @@ func lockAdmitting(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity
 	return p, err
 }
 
-// knownIdentity returns the user of a subject, who must be a member still, or invited again.
+// knownIdentity returns the user of a subject, who must still be a member, or be invited
+// again.
 func knownIdentity(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, now time.Time,
 ) (user workspace.UserID, known bool, err error) {
@@ -208,7 +209,7 @@ func knownIdentity(
 var errRemoved = refusal("they were removed from the workspace")
 
 // bindMember binds a subject to the only member with the address who has no other subject, or
-// makes a member with a role.
+// adds a member with a role.
 func bindMember(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
 ) (user workspace.UserID, err error) {
@@ -216,7 +217,7 @@ func bindMember(
 		id            uuid.UUID
 		bound, member bool
 	}
-	// Who was removed has an identity still, and does not come back.
+	// A removed person still has an identity, and is not admitted again.
 	rows, err := tx.Query(ctx, `
 		SELECT u.id, coalesce(i.subject IS NOT NULL, false), m.user_id IS NOT NULL FROM users u
 		LEFT JOIN members m ON m.workspace_id = $1 AND m.user_id = u.id LEFT JOIN identities i ON i.workspace_id = $1 AND i.user_id = u.id
@@ -232,7 +233,7 @@ func bindMember(
 	if err != nil {
 		return user, err
 	}
-	// Who was removed and added again as another user is the member.
+	// A person who was removed and added again as another user is a member.
 	if slices.ContainsFunc(found, func(c candidate) bool { return c.member }) {
 		found = slices.DeleteFunc(found, func(c candidate) bool { return !c.member })
 	}
@@ -291,7 +292,7 @@ func joinMember(
 	return user, insertJoined(ctx, tx, in, user, role, invitation, now)
 }
 
-// checkMembers refuses another member of a workspace that has as many as a provider may make.
+// checkMembers refuses a new member beyond the limit for providers.
 func checkMembers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	var n int
 	err := tx.QueryRow(ctx, `SELECT count(*) FROM (SELECT FROM members WHERE workspace_id = $1 LIMIT $2) m`, arg(in), identity.MaxMembers).Scan(&n)
@@ -301,7 +302,7 @@ func checkMembers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	return err
 }
 
-// rejoin makes who was removed a member again if an invitation says so.
+// rejoin makes a removed person a member again if an invitation allows it.
 func rejoin(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, user workspace.UserID, now time.Time) error {
 	role, invitation, err := lockInvited(ctx, tx, in, who, now)
 	if err == nil && role == "" {
@@ -341,8 +342,8 @@ func insertJoined(
 	return err
 }
 
-// applyRole gives a member the role that the provider told; "": they do not get in. The last
-// owner stays one, with an event when the provider tells another role than before.
+// applyRole gives a member the role from the provider; "" refuses them. The last owner stays
+// one, with an event when the provider sends a new role.
 func applyRole(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, now time.Time, u *people.User,
 ) error {
@@ -375,8 +376,8 @@ func applyRole(
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 }
 
-// noteKept writes that the last owner stays one, and mails them, once for the role that the
-// provider tells.
+// noteKept records that the last owner stays one, and mails them, once for each role from the
+// provider.
 func noteKept(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
 	tag, err := tx.Exec(ctx, `UPDATE identities SET told_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND told_role IS DISTINCT FROM $3`,
 		arg(in), arg(user), role)
@@ -415,8 +416,8 @@ func signOutMember(
 	})
 }
 
-// MemberSignedOut returns when the sessions of a member in a workspace ended last, zero for
-// never, and for no member.
+// MemberSignedOut returns when the sessions of a member in a workspace last ended, zero for
+// never, and for a user who is not a member.
 func (s *System) MemberSignedOut(ctx context.Context, in workspace.ID, user workspace.UserID) (at time.Time, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT at FROM member_sign_outs WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user)).Scan(&at)
 	if noRows(err) {

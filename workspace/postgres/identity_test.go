@@ -47,8 +47,8 @@ func (w *world) provider(t *testing.T, in workspace.ID, change ...func(*identity
 	return p
 }
 
-// A domain is one workspace's, also when two prove it at once; a workspace sees its own; and the
-// role that serves requests proves none.
+// A domain belongs to one workspace, also when two prove it concurrently; a workspace sees
+// its own; and the role that serves requests proves none.
 func TestDomainsAreExclusive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,8 +107,8 @@ func TestDomainsAreExclusive(t *testing.T) {
 	}
 }
 
-// A domain is lost when its record is away for days and was looked for in vain several times, and not
-// before; one of an operator is not.
+// A domain is lost when its record is missing for days and several look-ups, and not before;
+// one proved by an operator is not.
 func TestDomainsAreLost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,7 +125,7 @@ func TestDomainsAreLost(t *testing.T) {
 		{0, false, false}, {1, true, true}, {2, false, true}, {70, false, true}, {73, false, true}, {74, false, false},
 		{75, false, false}, {76, true, true},
 		{77, false, true}, {140, true, true}, {150, false, true}, {218, false, true}, {221, false, true}, {222, false, false},
-		// Nobody looked for days: one that is late loses nothing, nor do some at once after it.
+		// After days without look-ups: a late one loses nothing, nor do several right after it.
 		{230, true, true}, {231, false, true}, {331, false, true}, {332, false, true}, {333, false, true}, {334, false, false},
 		{340, true, true}, {341, false, true}, {441, false, true}, {442, true, true}, {542, false, true}, {545, false, true}, {548, false, true},
 		{613, false, true}, {614, false, false}, {620, true, true},
@@ -161,7 +161,8 @@ func subject(p identity.Provider, subject, email string, values ...string) ident
 	return identity.Person{Provider: p.ID, Issuer: p.Issuer, Subject: subject, Email: email, Name: "Sam", Values: values}
 }
 
-// A provider admits to its workspace alone, by addresses of its domains, and binds a member once.
+// A provider admits to its workspace only, by addresses of its domains, and binds a member
+// once.
 func TestProviderAdmitsItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -187,7 +188,7 @@ func TestProviderAdmitsItsOwn(t *testing.T) {
 	admit("a lookalike", subject(p, "z", "owner@one.example.two.example"), fault.Forbidden)
 	admit("another's provider", subject(other, "o", "owner@one.example"), fault.Forbidden)
 
-	// A member of both is bound in each apart: the same subject names nobody elsewhere.
+	// A member of both is bound in each separately: the same subject names nobody elsewhere.
 	_, err := w.directory.AddMember(ctx, w.one.ID, people.Member{ID: foreigner.ID, Email: foreigner.Email, Name: "N", Role: people.MemberRole})
 	fatal(t, err)
 	admit("a member, by an address of another workspace", subject(p, "f", foreigner.Email), fault.Forbidden)
@@ -196,7 +197,7 @@ func TestProviderAdmitsItsOwn(t *testing.T) {
 		t.Errorf("the same subject of another provider: %+v, %v", u, err)
 	}
 
-	// Who was removed does not come back, also where everybody gets in.
+	// A removed person is not admitted again, even if everybody is.
 	everybody := w.provider(t, w.one.ID, func(p *identity.Provider) { p.DefaultRole = people.MemberRole })
 	if u := admit("a newcomer", subject(everybody, "n", "new@one.example"), ""); u.ID == foreigner.ID {
 		t.Error("the newcomer is somebody else")
@@ -206,14 +207,14 @@ func TestProviderAdmitsItsOwn(t *testing.T) {
 	admit("removed", subject(everybody, "n", "new@one.example"), fault.Forbidden)
 	admit("removed, by another subject", subject(everybody, "n2", "new@one.example"), fault.Forbidden)
 
-	// A user with the address whom other workspaces know is not claimed.
+	// A user with the address in other workspaces is not claimed.
 	stranger, err := w.directory.AddMember(ctx, w.two.ID, people.Member{Email: "both@one.example", Name: "B", Role: people.Owner})
 	fatal(t, err)
 	if u := admit("an address that another workspace knows", subject(everybody, "b", "both@one.example"), ""); u.ID == stranger.ID {
 		t.Error("a user of another workspace was claimed")
 	}
 
-	// Another issuer binds anew; a subject of the one before is nobody.
+	// Another issuer binds anew; a subject of the former one names nobody.
 	moved := w.provider(t, w.one.ID, func(p *identity.Provider) {
 		p.ID, p.Issuer = identity.ProviderID(workspace.NewUUID()), "https://other.example"
 	})
@@ -231,7 +232,7 @@ func TestProviderAdmitsItsOwn(t *testing.T) {
 	}
 }
 
-// An invitation of the workspace is taken by its address, and none of another workspace.
+// An invitation of the workspace is accepted by its address, and none of another workspace.
 func TestProviderTakesInvitations(t *testing.T) {
 	t.Parallel()
 	f := newPeople(t)
@@ -244,7 +245,7 @@ func TestProviderTakesInvitations(t *testing.T) {
 	}
 	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "t", "tom@firm.example"), f.now)
 	wantCode(t, "an invitation of another workspace", err, fault.Forbidden)
-	// Who was removed comes back by another invitation only.
+	// A removed person returns by another invitation only.
 	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+u.ID.String()+`'`)
 	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
 	wantCode(t, "removed", err, fault.Forbidden)
@@ -259,7 +260,7 @@ func TestProviderTakesInvitations(t *testing.T) {
 	}
 }
 
-// Roles are those that the provider tells, and the last owner stays one.
+// Roles are those from the provider, and the last owner stays one.
 func TestRolesByClaim(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -297,8 +298,8 @@ func TestRolesByClaim(t *testing.T) {
 	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
 }
 
-// Who was removed before they ever signed in by a provider does not come back by one, whoever
-// removed them and whether or not there was a provider.
+// A person who was removed before they first signed in by a provider is not admitted by one,
+// whoever removed them and whether or not there was a provider.
 func TestRemovedBeforeTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newPeople(t)
@@ -329,7 +330,7 @@ func TestRemovedBeforeTheProvider(t *testing.T) {
 	_, err = f.system.Admit(ctx, f.one.ID, who, f.now)
 	wantCode(t, "removed again", err, fault.Forbidden)
 
-	// What is deleted with the workspace leaves nothing.
+	// Deleting the workspace leaves nothing.
 	f.run(t, f.one.ID, `UPDATE workspaces SET plan = 'free' WHERE id = $1`)
 	fatal(t, f.system.DeleteWorkspace(ctx, f.one.ID))
 	var left int
@@ -343,7 +344,7 @@ func TestRemovedBeforeTheProvider(t *testing.T) {
 	}
 }
 
-// A setting that gives nobody a role locks the sole owner not out, and is written once.
+// A setting that gives nobody a role does not lock out the sole owner, and is recorded once.
 func TestSoleOwnerGetsIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -381,7 +382,7 @@ func TestSoleOwnerGetsIn(t *testing.T) {
 	wantCode(t, "one owner of two", err, fault.Forbidden)
 }
 
-// A secret is sealed again when the key is replaced, and opens for its workspace alone.
+// A secret is encrypted again when the key is replaced, and decrypts for its workspace only.
 func TestSecretsOfProvidersAreSealedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -409,7 +410,7 @@ func TestSecretsOfProvidersAreSealedAgain(t *testing.T) {
 	}
 }
 
-// Of two sign-ins at once with one address one subject is bound.
+// Of two concurrent sign-ins with one address one subject is bound.
 func TestSubjectsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,7 @@ import (
 
 var _ undo.Store = (*Store)(nil)
 
-// KeyEnded implements undo.Store. What a key changed is listed also when its row is gone.
+// KeyEnded implements undo.Store. Changes of a key are listed even when its row is deleted.
 func (s *Store) KeyEnded(ctx context.Context, in workspace.ID, key workspace.KeyID) (known, revoked bool, err error) {
 	err = s.queryRow(ctx, in, `
 		SELECT known OR changed, CASE WHEN known THEN revoked ELSE true END FROM (
@@ -28,18 +28,18 @@ func (s *Store) KeyEnded(ctx context.Context, in workspace.ID, key workspace.Key
 	return known, revoked, err
 }
 
-// sameObject is the condition that a change c of a workspace ($1) and another are of one object.
+// sameObject is the condition that a change c of a workspace ($1) and another are of one
+// object.
 const sameObject = `other.workspace_id = $1 AND other.id = c.id AND other.kind = c.kind
 	AND other.dataset IS NOT DISTINCT FROM c.dataset AND other.view_id IS NOT DISTINCT FROM c.view_id`
 
-// byOthers is the condition that somebody else than a key ($2) made a change. What Atlas
-// computes, and that it disables a webhook nobody answers for, does not count.
+// byOthers is the condition that somebody other than a key ($2) made a change. Values
+// computed by Atlas, and the disabling of a webhook without an answer, do not count.
 const byOthers = `other.by_key IS DISTINCT FROM $2 AND NOT (other.by_user IS NULL AND other.by_key IS NULL AND other.op = 'upsert'
 	AND other.changed <@ ARRAY['atlas_score', 'atlas_trend', 'enabled'])`
 
-// keyChanges are changes c of a key ($2) in a workspace ($1), with what became of their objects.
-// In the order of seq one object's changes are in the order in which they were made: who makes
-// one holds the lock of its row.
+// keyChanges are changes c by a key ($2) in a workspace ($1), with the later changes of their
+// objects. Each writer locks the row of its object, so seq orders the changes of one object.
 const keyChanges = `
 	SELECT c.seq, c.at, c.kind, c.op, c.id, coalesce(c.dataset, ''), c.view_id, c.changed, c.request_id, coalesce(before.op, ''),
 		there.since,
@@ -92,7 +92,7 @@ func collectKeyChange(row pgx.CollectableRow) (c undo.Change, err error) {
 	return c, err
 }
 
-// selected is the condition of a selection, whose arguments are $3 and $4.
+// selected is the condition of a selection, with the arguments $3 and $4.
 const selected = ` AND ($3::bigint[] IS NULL OR c.seq = ANY ($3)) AND ($4::timestamptz IS NULL OR c.at >= $4)`
 
 func selectionArgs(in workspace.ID, key workspace.KeyID, s undo.Selection) []any {
@@ -121,7 +121,7 @@ func (s *Store) FirstKeyChanges(
 		append(selectionArgs(in, key, of), objects)...)
 }
 
-// lockObject locks the object of a change, and what its own writers lock before it.
+// lockObject locks the object of a change, and the rows that its own writers lock before it.
 var lockObject = map[audit.Kind]string{
 	audit.Overlay:      `SELECT FROM held_records WHERE workspace_id = @in AND dataset = @dataset AND record_id = @id FOR UPDATE`,
 	audit.Membership:   `SELECT FROM views WHERE workspace_id = @in AND id = @view FOR NO KEY UPDATE`,
@@ -158,7 +158,7 @@ func (s *Store) WithKeyChange(
 				return err
 			}
 		}
-		// A statement of its own sees what was committed while the one before waited for the lock.
+		// A separate statement sees what was committed while the first waited for the lock.
 		rows, err := tx.Query(ctx, keyChanges+` AND c.seq = $3`, arg(in), arg(key), c.Seq)
 		if err != nil {
 			return err

@@ -183,8 +183,8 @@ func setSCIMMembers(
 	return applyGroupRoles(ctx, tx, in, slices.Concat(added, removed))
 }
 
-// checkSCIMMembers refuses who is not a user of the workspace, and more memberships than there
-// may be.
+// checkSCIMMembers refuses people who are not users of the workspace, and memberships beyond
+// the limit.
 func checkSCIMMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, added []uuid.UUID) error {
 	var known, all int
 	err := tx.QueryRow(ctx, `
@@ -216,8 +216,8 @@ func (s *Store) DeleteSCIMGroup(
 		if err != nil {
 			return err
 		}
-		// First the roles, while it is known that groups have some: without its last mapped
-		// group a workspace would keep its admins.
+		// First the roles, while groups still have some: without its last mapped group a workspace
+		// would keep its admins.
 		if changed, err = setSCIMMembers(ctx, tx, in, id, g.Members, nil); err != nil {
 			return err
 		}
@@ -249,7 +249,7 @@ func (s *Store) SetSCIMGroupRole(
 			arg(in), arg(id), emptyNull(string(role))); err != nil {
 			return err
 		}
-		// Everybody's: the first group with a role makes those without one members.
+		// For everybody: the first group with a role makes people without one members.
 		if changed, err = applyGroupRoles(ctx, tx, in, nil); err == nil {
 			out, err = scimGroupIn(ctx, tx, in, id)
 		}

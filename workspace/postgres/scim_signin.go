@@ -13,18 +13,18 @@ import (
 	"atlas/workspace/scim"
 )
 
-// provisioned is a person of SCIM who signs in. The zero value is nobody.
+// provisioned is a person of SCIM who signs in. The zero value is none.
 type provisioned struct {
 	id     scim.UserID
 	active bool
-	// linked is set if it is known who they are. role is that of their groups, "" if no group
-	// of the workspace has one.
+	// linked is set if their user is known. role is the role of their groups, "" if no group of
+	// the workspace has one.
 	linked bool
 	role   people.Role
 }
 
-// lockProvisioned returns the person with an address, or whom a subject is bound to. Until the
-// transaction ends, no provider changes people of the workspace.
+// lockProvisioned returns the person with an address, or to whom a subject is bound. Until
+// the transaction ends, no provider changes people of the workspace.
 func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (p provisioned, err error) {
 	if err := lockLimit(ctx, tx, in, scimLock); err != nil {
 		return p, err
@@ -45,9 +45,9 @@ func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identi
 	return p, err
 }
 
-// roleOf returns the role of who signs in, given what their provider told, and whether that is
-// to be their role from now on. Where groups have roles, those of provisioned people follow
-// them and no claim.
+// roleOf returns the role of a person who signs in, given the role from their provider, and
+// whether it replaces the current one. Where groups have roles, provisioned people get those,
+// whatever the claim says.
 func (p provisioned) roleOf(role people.Role, told bool) (people.Role, bool, error) {
 	switch {
 	case p.id.IsZero():
@@ -62,7 +62,7 @@ func (p provisioned) roleOf(role people.Role, told bool) (people.Role, bool, err
 	return role, told, nil
 }
 
-// bind notes who a person is, and gives them the role of their groups.
+// bind links a person to a user, and gives them the role of their groups.
 func (p provisioned) bind(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID) error {
 	if p.id.IsZero() {
 		return nil
@@ -77,8 +77,8 @@ func (p provisioned) bind(ctx context.Context, tx pgx.Tx, in workspace.ID, user 
 	return err
 }
 
-// bindSCIMUser notes who a pending person is, unless another person of the workspace is the
-// same user.
+// bindSCIMUser links a pending person to a user, unless another person of the workspace is
+// the same user.
 func bindSCIMUser(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.UserID, user workspace.UserID) (bool, error) {
 	tag, err := tx.Exec(ctx, `
 		UPDATE scim_users SET user_id = $3 WHERE workspace_id = $1 AND id = $2 AND active AND user_id IS NULL
@@ -86,10 +86,10 @@ func bindSCIMUser(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.UserI
 	return tag.RowsAffected() == 1, err
 }
 
-// joinProvisioned makes who signed in by the installation's provider, which verified their
-// address, a member of the workspace that has provisioned the address, has proved its domain
-// and has no provider of its own. No other workspace can prove the domain, and who reads mail at
-// it could take an invitation to the address as well.
+// joinProvisioned adds a person who signed in by the installation's provider, which verified
+// their address, to the workspace that has provisioned the address, has proved its domain and
+// has no provider of its own. Only one workspace can prove a domain, and a person who reads
+// mail at the address could accept an invitation as well.
 func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, email string) error {
 	in, found, err := s.pendingPerson(ctx, s.pool, email)
 	if err != nil || found.ID.IsZero() {
@@ -126,7 +126,7 @@ func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, 
 }
 
 // pendingPerson returns the person who may join by an address, in their workspace; zero for
-// nobody.
+// none.
 func (s *System) pendingPerson(ctx context.Context, by interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }, email string) (in workspace.ID, u scim.User, err error) {

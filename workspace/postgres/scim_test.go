@@ -139,7 +139,7 @@ func TestSCIMAgainstAModel(t *testing.T) {
 				t.Fatalf("seed %d, round %d: %s: %v", seed, round, u.UserName, err)
 			}
 			if err == nil {
-				// Who was a member is the same user again.
+				// A former member is the same user again.
 				account := was[u.UserName]
 				users[u.ID] = &entry{u, account, !account.IsZero()}
 			}
@@ -248,8 +248,8 @@ func TestSCIMAgainstAModel(t *testing.T) {
 	}
 }
 
-// By the workspace's own provider a provisioned person gets in, with the role of their groups,
-// and who is deactivated does not, whatever the claims say.
+// The workspace's own provider admits a provisioned person, with the role of their groups,
+// and not a deactivated one, whatever the claims say.
 func TestSCIMWithTheProviderOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)

@@ -91,7 +91,7 @@ func insertSCIMToken(
 	})
 }
 
-// lockPermitted locks the row of a user, and asks permit with their role.
+// lockPermitted locks the row of a user, and calls permit with their role.
 func lockPermitted(ctx context.Context, tx pgx.Tx, in workspace.ID, by people.Actor, permit func(people.Role) error) error {
 	actor, err := lockActor(ctx, tx, in, by)
 	if err != nil {

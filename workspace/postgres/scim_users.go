@@ -17,8 +17,8 @@ import (
 
 var _ scim.Store = (*Store)(nil)
 
-// scimLock names the lock under which users and groups of a workspace change, one after the
-// other: roles follow several of them.
+// scimLock is the lock that serializes changes of a workspace's users and groups, because
+// roles depend on both.
 const scimLock = "scim"
 
 const scimUserColumns = `u.id, u.user_name, coalesce(u.external_id, ''), u.active, u.display_name, u.formatted_name, u.family_name, u.given_name,
@@ -49,7 +49,7 @@ func scanSCIMUser(row pgx.CollectableRow, more ...any) (u scim.User, err error) 
 }
 
 // selectSCIM adds the condition of a lookup to a statement about the rows u of the workspace
-// $1. name is the column of the folded name.
+// $1. name is the column with the folded name.
 func selectSCIM(sql, name string, in workspace.ID, l scim.Lookup) (string, []any) {
 	args := []any{arg(in)}
 	and := func(condition string, value any) {
@@ -221,8 +221,8 @@ func (s *Store) DeleteSCIMUser(
 	return changed, s.keptOwner(ctx, in, id, now, err)
 }
 
-// keptOwner notes that a provider asked to end the membership of the last owner, with an event
-// and an e-mail to them: the change itself was taken back.
+// keptOwner records that a provider asked to end the membership of the last owner, with an
+// event and an e-mail to them: the change itself was rolled back.
 func (s *Store) keptOwner(ctx context.Context, in workspace.ID, id scim.UserID, now time.Time, err error) error {
 	if fault.CodeOf(err) != fault.LastOwner {
 		return err
@@ -256,9 +256,9 @@ func checkProved(ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User) e
 	return err
 }
 
-// settle makes the membership of a person what the provider says, and returns the person as
-// they are then, and whose roles changed. begins is set if they are new or active again: who an
-// owner or admin removed meanwhile is a member again only then.
+// settle makes the membership of a person match the provider's data, and returns the updated
+// person and the users whose roles changed. begins is set if they are new or active again:
+// only then does a person whom an owner or admin removed become a member again.
 func settle(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User, begins bool, now time.Time,
 ) (out scim.User, changed []workspace.UserID, err error) {
@@ -288,7 +288,7 @@ func settle(
 }
 
 // linkAccount links a person to the only user with their address who is or was in the
-// workspace, and whom no other person is.
+// workspace, and whom no other person is linked to.
 func linkAccount(ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User) (account workspace.UserID, err error) {
 	var id *uuid.UUID
 	address := strings.TrimSpace(u.Address())
@@ -305,8 +305,8 @@ func linkAccount(ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User) (
 	return workspace.UserID(*id), nil
 }
 
-// endMembership ends the membership of a person, with the keys that they made. The last owner
-// stays: fault.LastOwner.
+// endMembership ends the membership of a person, and the keys that they created. The last
+// owner stays: fault.LastOwner.
 func endMembership(ctx context.Context, tx pgx.Tx, in workspace.ID, account workspace.UserID) error {
 	err := lockMembers(ctx, tx, in, people.OperatorActor, account, func(l people.LockedMembers) error {
 		if l.Target == people.Owner && l.Owners <= 1 {
@@ -320,9 +320,9 @@ func endMembership(ctx context.Context, tx pgx.Tx, in workspace.ID, account work
 	return err
 }
 
-// applyGroupRoles gives provisioned members the role of their groups, all with no ids: admin if
-// one of their groups has it, else member. Owners stay, and where no group has a role nothing
-// changes. It returns whose role changed.
+// applyGroupRoles gives provisioned members the role of their groups, all members if there
+// are no ids: admin if one of their groups has it, else member. Owners stay, and without any
+// group role nothing changes. It returns the users whose roles changed.
 func applyGroupRoles(ctx context.Context, tx pgx.Tx, in workspace.ID, ids []uuid.UUID) ([]workspace.UserID, error) {
 	// The rows are locked in the order of their ids, as everywhere.
 	rows, err := tx.Query(ctx, `

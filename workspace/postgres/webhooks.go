@@ -22,7 +22,7 @@ var _ webhooks.Store = (*Store)(nil)
 // webhookColumns are those of webhooks.
 const webhookColumns = `id, url, events, enabled, created_at, view_ids, ` + namedViews
 
-// namedViews says what becomes of the Views that a webhook names, in their order.
+// namedViews returns the states of the Views that a webhook names, in their order.
 const namedViews = `(
 	SELECT coalesce(json_agg(json_build_object('View', o.view_id, 'Name', v.name, 'Since', n.since, 'Reason', n.reason, 'State', CASE
 		WHEN v.id IS NULL THEN 'deleted' WHEN NOT webhooks.enabled OR 'view.matched' <> ALL (webhooks.events) THEN 'off'
@@ -92,8 +92,8 @@ func (s *Store) InsertWebhook(
 	return made, err
 }
 
-// arrivedSoFar is where a webhook begins that chooses arrived signals: what arrives right
-// after it was made it gets. Null before the first load, when a look says it.
+// arrivedSoFar is where a new webhook for arrived signals starts: it gets what arrives after
+// it. Null before the first load; then a look sets it.
 const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 
 // UpdateWebhook implements webhooks.Store.
@@ -136,9 +136,9 @@ func viewArgs(all []views.ID) []uuid.UUID {
 	return ids
 }
 
-// watchNamed has the Views watched that a webhook names, in one order, so that two webhooks
-// do not wait for each other. Those that it had before may be deleted meanwhile or have another
-// definition that is not compared: so a webhook as read can be written.
+// watchNamed makes the Views of a webhook watched, in one order, against deadlocks. Views
+// that it already names may be deleted, or have a definition that cannot be watched: so a
+// webhook can be written as it was read.
 func watchNamed(ctx context.Context, tx pgx.Tx, in workspace.ID, w webhooks.Webhook, before []views.ID, at time.Time) error {
 	if !slices.Contains(w.Events, webhooks.ViewMatched) {
 		return nil
@@ -185,8 +185,8 @@ func (s *Store) RotateWebhook(
 	return orNotFound(w, err, unknownWebhook)
 }
 
-// DeleteWebhook implements webhooks.Store. Its deliveries stay until their time: who
-// sends them finds that the webhook is gone.
+// DeleteWebhook implements webhooks.Store. Its deliveries stay until they are due: the sender
+// then finds that the webhook is gone.
 func (s *Store) DeleteWebhook(ctx context.Context, in workspace.ID, id webhooks.ID) error {
 	_, err := changeOne(
 		ctx,
@@ -227,7 +227,7 @@ func (s *Store) AddDelivery(
 	return d, err
 }
 
-// lockWebhook keeps a webhook from being changed or deleted, and reports whether it is
+// lockWebhook locks a webhook against changes and deletion, and reports whether it is
 // enabled.
 func lockWebhook(ctx context.Context, tx pgx.Tx, in workspace.ID, id webhooks.ID) (enabled bool, err error) {
 	err = tx.QueryRow(ctx, `SELECT enabled FROM webhooks WHERE workspace_id = $1 AND id = $2 FOR SHARE`, arg(in), arg(id)).Scan(&enabled)
@@ -263,7 +263,7 @@ func collectDelivery(row pgx.CollectableRow) (webhooks.Delivery, error) {
 // replay makes a job due that is not pending.
 const replay = `UPDATE jobs j SET state = 'pending', run_at = $1, attempts = 0, status = NULL, error = NULL, ended_at = NULL`
 
-// ReplayDelivery implements webhooks.Store. One that is pending stays as it is.
+// ReplayDelivery implements webhooks.Store. A pending delivery stays as it is.
 func (s *Store) ReplayDelivery(
 	ctx context.Context,
 	in workspace.ID,

@@ -15,7 +15,7 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// hook adds a webhook with a sealed secret, and a delivery that has ended.
+// hook adds a webhook with an encrypted secret, and a delivery that has ended.
 func (w *world) hook(t *testing.T, in workspace.ID) (webhooks.Webhook, webhooks.Delivery) {
 	t.Helper()
 	h := webhooks.Webhook{
@@ -95,7 +95,7 @@ func TestForeignWorkspaceGetsNothingOfWebhooks(t *testing.T) {
 			}
 		}
 	}
-	// These change nothing, and say nothing.
+	// These change nothing, and return nothing.
 	for name, call := range map[string]func(workspace.ID) error{
 		"WebhookFailing": func(in workspace.ID) error {
 			_, err := w.system.WebhookFailing(setUp, in, h.ID, h.URL, w.now)
@@ -182,7 +182,7 @@ func TestNoticesOfDisabledWebhooksAreLimited(t *testing.T) {
 	}
 }
 
-// Secrets that an old key sealed are sealed with the first one, and others are counted.
+// Secrets that an old key encrypted are encrypted with the first one, and others are counted.
 func TestSecretsAreSealedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,8 +18,8 @@ type Selection struct {
 	limited       bool
 }
 
-// Select reads the parameters attributes and excludedAttributes, "" if they are left out.
-// Names of attributes that there are not are passed over.
+// Select parses the parameters attributes and excludedAttributes, "" if they are left out.
+// Unknown names of attributes are ignored.
 func (s *schema) selection(attributes, excluded string) (Selection, error) {
 	if attributes != "" && excluded != "" {
 		return Selection{}, refuse(InvalidValue, "give attributes or excludedAttributes, not both")
@@ -125,21 +125,21 @@ func (s Selection) resource(o object, of, urn, location, version string) Resourc
 	return Resource(s.of(o))
 }
 
-// ETag is the version of a resource as answers have it.
+// ETag is the version of a resource as an ETag.
 func ETag(version int) string { return `W/"` + strconv.Itoa(version) + `"` }
 
-// Location is the address of the user, if the service is at root.
+// Location is the address of the user, for a service at root.
 func (u User) Location(root string) string { return root + Base + "/Users/" + idText(u.ID) }
 
 // Location is the address of the group.
 func (g Group) Location(root string) string { return root + Base + "/Groups/" + idText(g.ID) }
 
-// Resource returns the user as answers have them.
+// Resource returns the user in the form of an answer.
 func (u User) Resource(root string, s Selection) Resource {
 	return s.resource(u.object(), "User", UserSchema, u.Location(root), ETag(u.Version))
 }
 
-// Resource returns the group as answers have it.
+// Resource returns the group in the form of an answer.
 func (g Group) Resource(root string, s Selection) Resource {
 	o := g.object()
 	if list, ok := o["members"].([]object); ok {
@@ -162,8 +162,8 @@ type List struct {
 // Page says which resources of a list an answer has. Start counts from 1.
 type Page struct{ Start, Count int }
 
-// ReadPage reads startIndex and count; "" is left out. What is out of range is the nearest that
-// is not, as the standard wants.
+// ReadPage parses startIndex and count; "" is left out. Values out of range are clamped, as
+// the standard requires.
 func ReadPage(start, count string) (p Page, err error) {
 	read := func(name, given string, otherwise, least, most int) (int, error) {
 		if given == "" {
@@ -188,7 +188,7 @@ func pageOf[T any](p Page, all []T) []T {
 	return all[from:min(from+p.Count, len(all))]
 }
 
-// ListOf returns an answer with a page of all that there is.
+// ListOf returns an answer with a page of all resources.
 func ListOf[T any](p Page, all []T, resource func(T) Resource) List {
 	page := pageOf(p, all)
 	l := List{[]string{ListMessage}, len(all), p.Start, len(page), make([]Resource, len(page))}
@@ -198,8 +198,8 @@ func ListOf[T any](p Page, all []T, resource func(T) Resource) List {
 	return l
 }
 
-// PageOfGroups returns the groups of a page. With members it ends before those that have more
-// than MaxMembers together.
+// PageOfGroups returns the groups of a page. With members it ends before they have more than
+// MaxMembers together.
 func PageOfGroups(p Page, all []Group, members bool) []Group {
 	page, sum := pageOf(p, all), 0
 	for i, g := range page {
@@ -210,7 +210,8 @@ func PageOfGroups(p Page, all []Group, members bool) []Group {
 	return page
 }
 
-// ServiceProviderConfig says what of SCIM there is. docs is the address of the documentation.
+// ServiceProviderConfig lists the supported parts of SCIM. docs is the address of the
+// documentation.
 func ServiceProviderConfig(root, docs string) Resource {
 	supported := func(is bool) Resource { return Resource{"supported": is} }
 	return Resource{
@@ -245,7 +246,7 @@ func ResourceTypes(root string) []Resource {
 	return all
 }
 
-// Schemas are the schemas, of which only what is kept is told.
+// Schemas are the schemas, with the stored attributes only.
 func Schemas(root string) []Resource {
 	var all []Resource
 	for _, s := range []schema{userSchema, groupSchema} {
@@ -277,7 +278,7 @@ func described(attributes []attribute) []Resource {
 	return all
 }
 
-// Error is an error as answers have it (RFC 7644, 3.12).
+// Error is an error in the form of an answer (RFC 7644, 3.12).
 type Error struct {
 	Schemas  []string `json:"schemas"`
 	Status   string   `json:"status"`

@@ -39,7 +39,7 @@ func Unproved(domain string) *fault.Error {
 	return refuse(InvalidValue, "the workspace has not proved the domain %.100q: people of it can be provisioned after that", domain)
 }
 
-// LastOwner is the error for the end of the membership of the only owner.
+// LastOwner is the error for ending the membership of the only owner.
 func LastOwner() *fault.Error {
 	return fault.New(fault.LastOwner, "this person is the last owner of the workspace and stays a member: make another owner first")
 }
@@ -49,7 +49,7 @@ func Outdated() *fault.Error {
 	return fault.New(fault.RevisionConflict, "the resource has changed since the version of If-Match")
 }
 
-// UnknownMember is the error for a member of a group who is no user of the workspace.
+// UnknownMember is the error for a member of a group who is not a user of the workspace.
 func UnknownMember() *fault.Error {
 	return refuse(InvalidValue, "members must be the ids of Users of the workspace")
 }

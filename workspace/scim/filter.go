@@ -10,15 +10,14 @@ import (
 	"atlas/workspace"
 )
 
-// Limits of filters. Beyond them a filter is refused, so that neither its depth nor its length
-// decides how long it takes.
+// Limits of filters, so that a filter's depth and length bound its cost.
 const (
 	MaxFilter = 4 << 10 // bytes
 	maxTerms  = 100
 	maxDepth  = 20
 )
 
-// Filter is a condition on users or groups (RFC 7644, 3.4.2.2). The zero value takes all.
+// Filter is a condition on users or groups (RFC 7644, 3.4.2.2). The zero value matches all.
 type Filter struct {
 	root node
 }
@@ -30,12 +29,12 @@ type (
 	both   struct{ left, right node }
 	either struct{ left, right node }
 	not    struct{ of node }
-	// some takes an object with an element of a list that of takes.
+	// some matches an object with an element of a list that of matches.
 	some struct {
 		attribute *attribute
 		of        node
 	}
-	// compare takes an object with a value. sub is nil for the attribute itself.
+	// compare compares a value of an object. sub is nil for the attribute itself.
 	compare struct {
 		attribute, sub *attribute
 		op             string
@@ -90,7 +89,7 @@ func (n compare) takes(o object) bool {
 	}
 }
 
-// holds compares a value, which is not eq null and not ne.
+// holds compares a value for the operators other than eq null and ne.
 func (n compare) holds(v any, of *attribute) bool {
 	if v == nil {
 		return false
@@ -126,7 +125,7 @@ func (n compare) holds(v any, of *attribute) bool {
 	}
 }
 
-// parser reads filters and paths.
+// parser parses filters and paths.
 type parser struct {
 	text  string
 	at    int
@@ -178,7 +177,8 @@ func isWord(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || strings.IndexByte("$-_.:", b) >= 0
 }
 
-// word reads letters, digits and what names of attributes have, after spaces; "" for none.
+// word reads letters, digits and other characters of attribute names, after spaces; "" for
+// none.
 func (p *parser) word() string {
 	p.spaces()
 	start := p.at
@@ -246,7 +246,7 @@ func (p *parser) term() (node, error) {
 	return p.comparison(a, sub)
 }
 
-// group reads what follows an opening parenthesis.
+// group parses what follows an opening parenthesis.
 func (p *parser) group() (node, error) {
 	if p.depth++; p.depth > maxDepth {
 		return nil, refuse(InvalidFilter, "a filter is nested at most %d deep", maxDepth)
@@ -288,8 +288,8 @@ func (p *parser) resolve(name string) (a, sub *attribute, err error) {
 	return a, sub, nil
 }
 
-// list reads a condition on the elements of a list after its opening bracket, and what may be
-// compared of those that it takes: emails[type eq "work"].value eq "…".
+// list parses a condition on the elements of a list after its opening bracket, and a
+// comparison with the matching elements: emails[type eq "work"].value eq "…".
 func (p *parser) list(a, sub *attribute) (node, error) {
 	if sub != nil || !a.multi && a.kind != foreign {
 		return nil, refuse(InvalidFilter, "only a list has conditions in brackets, and %s is none", a.name)
@@ -310,7 +310,7 @@ func (p *parser) list(a, sub *attribute) (node, error) {
 	return some{a, of}, nil
 }
 
-// brackets reads a condition up to its closing bracket.
+// brackets parses a condition up to its closing bracket.
 func (p *parser) brackets(a *attribute) (node, error) {
 	if p.inner = a.sub; a.kind == foreign {
 		p.inner = []attribute{
@@ -325,7 +325,7 @@ func (p *parser) brackets(a *attribute) (node, error) {
 	return of, err
 }
 
-// comparison reads an operator and its value.
+// comparison parses an operator and its value.
 func (p *parser) comparison(a, sub *attribute) (node, error) {
 	at := p.at
 	op := lower(p.word())
@@ -433,18 +433,18 @@ func (p *parser) value() (any, error) {
 	return v, nil
 }
 
-// Lookup narrows what a store reads for a filter, by columns that have an index. The zero value
-// is everything. At most one is set.
+// Lookup narrows what a store reads for a filter, by indexed columns. The zero value matches
+// everything. At most one is set.
 type Lookup struct {
 	// ID is the only id. Name is the folded userName or displayName, Address a folded one of a
 	// person.
 	ID                        uuid.UUID
 	Name, ExternalID, Address string
-	// Nobody is set if what is asked for is no id.
+	// Nobody is set if the filter compares the id with a text that is not an id.
 	Nobody bool
 }
 
-// Lookup returns what everything that the filter takes has.
+// Lookup returns a condition that every match of the filter meets.
 func (f Filter) Lookup() Lookup {
 	switch n := f.root.(type) {
 	case both:

@@ -60,7 +60,7 @@ func TestFilterTakes(t *testing.T) {
 		`emails[type eq "home" and value co "@example.com"]`:         false,
 		`emails[not (type eq "work") and primary eq true]`:           false,
 		`urn:ietf:params:scim:schemas:core:2.0:User:userName sw "m"`: true,
-		`urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "Sales"`: false, // not kept
+		`urn:ietf:params:scim:schemas:extension:enterprise:2.0:User:department eq "Sales"`: false, // not stored
 		`title pr`:      false,
 		`title eq null`: true,
 		`addresses[type eq "work"].country eq "US"`:        false,
@@ -106,7 +106,7 @@ func TestFilterRefuses(t *testing.T) {
 	}
 }
 
-// What a filter is narrowed to has everything that it takes.
+// The lookup of a filter includes all its matches.
 func TestLookup(t *testing.T) {
 	t.Parallel()
 	for filter, want := range map[string]scim.Lookup{

@@ -16,7 +16,7 @@ func meta(created, modified time.Time) object {
 	}
 }
 
-// object returns the group as schemas have it.
+// object returns the group in the form of its schema.
 func (g Group) object() object {
 	o := object{"displayName": g.DisplayName, "meta": meta(g.Created, g.Modified)}
 	if !g.ID.IsZero() {
@@ -35,7 +35,7 @@ func (g Group) object() object {
 	return o
 }
 
-// with returns the group with what an object has.
+// with returns the group with the values of an object.
 func (g Group) with(o object) (Group, error) {
 	g.DisplayName, _ = o["displayName"].(string)
 	g.ExternalID, _ = o["externalId"].(string)
@@ -61,7 +61,7 @@ func (g Group) with(o object) (Group, error) {
 	return g, nil
 }
 
-// NewGroup reads a group from the body of a POST.
+// NewGroup parses a group from the body of a POST.
 func NewGroup(v input.Value) (Group, error) {
 	o, err := groupSchema.read(v)
 	if err != nil {
@@ -88,7 +88,7 @@ func (g Group) Patched(p Patch) (Group, error) {
 	return g.with(o)
 }
 
-// Same reports whether nothing of a group differs that a provider sets.
+// Same reports whether all values that a provider sets are equal.
 func (g Group) Same(h Group) bool {
 	return g.DisplayName == h.DisplayName && g.ExternalID == h.ExternalID && slices.Equal(g.Members, h.Members)
 }
@@ -101,7 +101,7 @@ func GroupFilter(text string, given bool) (Filter, error) {
 	return parseFilter(&groupSchema, text)
 }
 
-// AsksMembers reports whether a filter looks at members.
+// AsksMembers reports whether a filter depends on members.
 func (f Filter) AsksMembers() bool { return asks(f.root, "members") }
 
 func asks(n node, name string) bool {
@@ -120,7 +120,7 @@ func asks(n node, name string) bool {
 	return false
 }
 
-// Groups returns those that a filter takes.
+// Groups returns those that match a filter.
 func (f Filter) Groups(all []Group) (taken []Group) {
 	for _, g := range all {
 		if f.takes(g.object()) {
@@ -130,6 +130,6 @@ func (f Filter) Groups(all []Group) (taken []Group) {
 	return taken
 }
 
-// GroupRoles are the roles that a group can give. Nobody becomes an owner by a group: who may
-// give the workspace away is said in Atlas.
+// GroupRoles are the roles that a group can give. Groups cannot give the role of owner, who
+// may give away the workspace.
 func GroupRoles() []people.Role { return []people.Role{people.Admin, people.MemberRole} }

@@ -10,7 +10,7 @@ import (
 	"atlas/internal/input"
 )
 
-// reason is the sentence of an error for the client.
+// reason is the message of an error for the client.
 func reason(err error) string {
 	if e, ok := errors.AsType[*fault.Error](err); ok {
 		return e.Message
@@ -40,8 +40,8 @@ func Decode(body []byte) (input.Value, error) {
 	return v, nil
 }
 
-// checkSchemas refuses a body that is not of the schema. It may be of others too, of which
-// nothing is kept: Entra names one of its own.
+// checkSchemas refuses a body without the schema. It may list other schemas, whose values are
+// not stored: Entra sends one of its own.
 func (s *schema) checkSchemas(v input.Value) error {
 	for _, each := range member(v, "schemas").Items {
 		if each.Kind == input.String && lower(each.Text) == lower(s.urn) {
@@ -51,8 +51,8 @@ func (s *schema) checkSchemas(v input.Value) error {
 	return refuse(InvalidSyntax, "schemas must name %s", s.urn)
 }
 
-// read reads a resource from a body. What is not kept, what the server sets and what no schema
-// has is passed over (RFC 7644, 3.3).
+// read parses a resource from a body. Values that are not stored, read-only or unknown are
+// ignored (RFC 7644, 3.3).
 func (s *schema) read(v input.Value) (object, error) {
 	if err := s.checkSchemas(v); err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (o object) set(a *attribute, value any) {
 	}
 }
 
-// read reads a value of the attribute. Null, and a text of nothing, are nil.
+// read parses a value of the attribute. Null and an empty text are nil.
 func (a *attribute) read(v input.Value) (any, error) {
 	switch {
 	case a.multi && v.Kind == input.Array:
@@ -126,7 +126,7 @@ func (a *attribute) read(v input.Value) (any, error) {
 }
 
 func (a *attribute) readText(v input.Value) (any, error) {
-	// Entra wraps single values of a list.
+	// Entra wraps single values in a list.
 	if v.Kind == input.Array && len(v.Items) == 1 && v.Items[0].Kind == input.Object {
 		v = member(v.Items[0], "value")
 	}
@@ -158,7 +158,7 @@ func (a *attribute) readBoolean(v input.Value) (any, error) {
 	return nil, refuse(InvalidValue, "%s must be true or false", a.name)
 }
 
-// readOne reads a complex value, or an element of a list.
+// readOne parses a complex value, or an element of a list.
 func (a *attribute) readOne(v input.Value) (object, error) {
 	if v.Kind == input.String && a.multi {
 		v = input.Value{Kind: input.Object, Members: []input.Member{{Name: "value", Value: v}}}

@@ -6,7 +6,7 @@ import (
 	"atlas/internal/input"
 )
 
-// Patch is what a PATCH asks for, in order.
+// Patch has the operations of a PATCH, in order.
 type Patch []operation
 
 // operation is one operation of a PATCH (RFC 7644, 3.5.2).
@@ -80,7 +80,7 @@ func (s *schema) apply(o object, op operation) error {
 	if op.value.Kind != input.Object {
 		return refuse(InvalidValue, "without a path the value of %s must be an object of attributes", op.op)
 	}
-	// The members are attributes, or as Entra writes them paths.
+	// The members are attributes or, from Entra, paths.
 	for _, m := range op.value.Members {
 		target, err := parsePath(s, m.Name)
 		if err != nil {
@@ -163,7 +163,7 @@ func changeList(list []object, t path, op operation) ([]object, error) {
 	switch op.op {
 	case opAdd:
 		return merge(list, values), nil
-	case opRemove: // Entra names what to remove in the value
+	case opRemove: // Entra sends the elements to remove in the value
 		gone := map[string]bool{}
 		for _, v := range values {
 			gone[t.attribute.key(v)] = true
@@ -173,7 +173,7 @@ func changeList(list []object, t path, op operation) ([]object, error) {
 	return merge(nil, values), nil
 }
 
-// key is what elements of the list are the same by.
+// key identifies elements of the list.
 func (a *attribute) key(o object) string {
 	value, _ := o["value"].(string)
 	if find(a.sub, "value").exact {
@@ -182,8 +182,8 @@ func (a *attribute) key(o object) string {
 	return fold(value)
 }
 
-// merge adds elements to a list. One with a value that is there already changes that one, and
-// a new primary one is the only one.
+// merge adds elements to a list. An element with an existing value replaces that one, and a
+// new primary element is the only primary one.
 func merge(list, added []object) []object {
 	at := make(map[string]int, len(list))
 	for i, each := range list {
@@ -210,11 +210,11 @@ func merge(list, added []object) []object {
 	return list
 }
 
-// changeSome applies an operation to the elements that a filter takes.
+// changeSome applies an operation to the elements that match a filter.
 func changeSome(list []object, t path, op operation) ([]object, error) {
 	if op.op == opRemove && t.sub == nil {
 		left := slices.DeleteFunc(list, t.filter.takes)
-		return left, nil // also if there was none: a repetition asks for what is so
+		return left, nil // also if there was none: then the operation is a repetition
 	}
 	value := op.value
 	if t.sub != nil && op.op != opRemove {
@@ -254,7 +254,7 @@ func changeSome(list []object, t path, op operation) ([]object, error) {
 	return merge(list, []object{fresh}), nil
 }
 
-// fill sets the parts of an element that an object has.
+// fill sets the parts of an element from an object.
 func (o object) fill(a *attribute, v input.Value) error {
 	if v.Kind != input.Object {
 		return refuse(InvalidValue, "%s must be an object, not %s", a.name, v.Kind)

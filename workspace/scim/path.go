@@ -9,7 +9,7 @@ type path struct {
 	filter         node // nil: none
 }
 
-// ignored reports whether nothing of the target is kept.
+// ignored reports whether the target is not stored.
 func (p path) ignored() bool {
 	return p.attribute.kind == foreign || p.sub != nil && p.sub.kind == foreign
 }
@@ -52,8 +52,8 @@ func parsePath(of *schema, text string) (path, error) {
 	return target, nil
 }
 
-// start returns the values that an element which the filter takes has, if it is a comparison
-// by eq: such an element can be added where there is none.
+// start returns the values that an element must have to match the filter, if it is a
+// comparison by eq: such an element can be added if none matches.
 func (p path) start() (object, bool) {
 	switch n := p.filter.(type) {
 	case compare:

@@ -10,35 +10,35 @@ import (
 	"atlas/workspace/people"
 )
 
-// Store keeps users and groups of workspaces. Changes of one workspace run one after the
-// other. A change that leaves a resource the same changes nothing, also not its version.
+// Store stores users and groups of workspaces. Changes of one workspace are serialized. A
+// change without effect does not change the version either.
 type Store interface {
-	// SCIMUsers lists the users that a Lookup is about, in the order of their ids.
+	// SCIMUsers lists the users that match a Lookup, in the order of their ids.
 	SCIMUsers(ctx context.Context, in workspace.ID, l Lookup) ([]User, error)
 	// SCIMPeople lists a page by userName.
 	SCIMPeople(ctx context.Context, in workspace.ID, limit, offset int) ([]User, error)
 	// SCIMUser returns one user: fault.NotFound.
 	SCIMUser(ctx context.Context, in workspace.ID, id UserID) (User, error)
 	// InsertSCIMUser adds a user, and links the member of the workspace with their address. It
-	// returns whose role may have changed. Errors: Taken, Unproved, fault.LimitReached.
+	// returns the users whose role may have changed. Errors: Taken, Unproved, fault.LimitReached.
 	InsertSCIMUser(ctx context.Context, in workspace.ID, u User) (User, []workspace.UserID, error)
-	// ChangeSCIMUser changes a user, whose row is locked, and their membership with them:
-	// fault.NotFound, the errors of InsertSCIMUser, LastOwner, those of change.
+	// ChangeSCIMUser changes a user, whose row is locked, and their membership: fault.NotFound,
+	// the errors of InsertSCIMUser, LastOwner, those of change.
 	ChangeSCIMUser(
 		ctx context.Context, in workspace.ID, id UserID, now time.Time, change func(User) (User, error),
 	) (User, []workspace.UserID, error)
-	// DeleteSCIMUser ends a user and their membership: fault.NotFound, LastOwner, the errors of
-	// permit.
+	// DeleteSCIMUser deletes a user and ends their membership: fault.NotFound, LastOwner, the
+	// errors of permit.
 	DeleteSCIMUser(
 		ctx context.Context, in workspace.ID, id UserID, now time.Time, permit func(User) error,
 	) ([]workspace.UserID, error)
 }
 
-// GroupStore keeps groups, as Store keeps users.
+// GroupStore stores groups, as Store stores users.
 type GroupStore interface {
-	// SCIMGroups lists groups, with members if they are asked for.
+	// SCIMGroups lists groups, with members on request.
 	SCIMGroups(ctx context.Context, in workspace.ID, l Lookup, members bool) ([]Group, error)
-	// SCIMMembers returns who is in groups.
+	// SCIMMembers returns the members of groups.
 	SCIMMembers(ctx context.Context, in workspace.ID, groups []GroupID) (map[GroupID][]UserID, error)
 	// SCIMGroupsByName lists a page by name, without members.
 	SCIMGroupsByName(ctx context.Context, in workspace.ID, limit, offset int) ([]Group, error)
@@ -50,18 +50,18 @@ type GroupStore interface {
 	DeleteSCIMGroup(
 		ctx context.Context, in workspace.ID, id GroupID, now time.Time, permit func(Group) error,
 	) ([]workspace.UserID, error)
-	// SetSCIMGroupRole says what members of a group are in the workspace, "" for nothing, if
-	// permit lets the user: fault.NotFound.
+	// SetSCIMGroupRole sets the role of a group's members in the workspace, "" for none, if
+	// permit allows it: fault.NotFound.
 	SetSCIMGroupRole(
 		ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role, permit func(people.Role) error,
 	) (Group, []workspace.UserID, error)
 }
 
-// Provisioning is what providers do in workspaces.
+// Provisioning implements the operations of providers in workspaces.
 type Provisioning struct {
 	Store  Store
 	Groups GroupStore
-	// Changed, when not nil, is told of each user whose membership may have changed, so that
+	// Changed, when not nil, is called for each user whose membership may have changed, so that
 	// caches drop it.
 	Changed func(in workspace.ID, user workspace.UserID)
 	// Now is the clock; nil is time.Now.
@@ -81,7 +81,7 @@ func (p *Provisioning) tell(in workspace.ID, changed []workspace.UserID) {
 // IfMatch is the header If-Match, "" without one.
 type IfMatch string
 
-// permits refuses an earlier version than the one that there is.
+// permits refuses a version other than the current one.
 func (m IfMatch) permits(version int) error {
 	if m == "" || m == "*" {
 		return nil
@@ -94,7 +94,7 @@ func (m IfMatch) permits(version int) error {
 	return Outdated()
 }
 
-// List lists the users that a filter takes.
+// List lists the users that match a filter.
 func (p *Provisioning) List(ctx context.Context, in workspace.ID, f Filter) ([]User, error) {
 	l := f.Lookup()
 	if l.Nobody {
@@ -128,7 +128,7 @@ func (p *Provisioning) Change(ctx context.Context, in workspace.ID, id UserID, m
 	return u, err
 }
 
-// Delete ends a user.
+// Delete deletes a user.
 func (p *Provisioning) Delete(ctx context.Context, in workspace.ID, id UserID, m IfMatch) error {
 	changed, err := p.Store.DeleteSCIMUser(ctx, in, id, p.now(), func(u User) error { return m.permits(u.Version) })
 	p.tell(in, changed)
@@ -145,8 +145,8 @@ func (p *Provisioning) GroupsByName(ctx context.Context, in workspace.ID, limit,
 	return p.Groups.SCIMGroupsByName(ctx, in, limit, offset)
 }
 
-// GroupsOf lists a page of the groups that a filter takes, with their members if they are asked
-// for, and how many it takes.
+// GroupsOf lists a page of the groups that match a filter, with their members on request, and
+// the number of matches.
 func (p *Provisioning) GroupsOf(ctx context.Context, in workspace.ID, f Filter, page Page, members bool) ([]Group, int, error) {
 	all, err := p.listGroups(ctx, in, f)
 	if err != nil {
@@ -202,15 +202,15 @@ func (p *Provisioning) ChangeGroup(
 	return g, err
 }
 
-// DeleteGroup ends a group. Its members stay, with the roles of their other groups.
+// DeleteGroup deletes a group. Its members stay, with the roles of their other groups.
 func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id GroupID, m IfMatch) error {
 	changed, err := p.Groups.DeleteSCIMGroup(ctx, in, id, p.now(), func(g Group) error { return m.permits(g.Version) })
 	p.tell(in, changed)
 	return err
 }
 
-// SetGroupRole says what members of a group are in the workspace; "" takes that back. Errors:
-// fault.Forbidden for who is no owner or admin any more, fault.NotFound.
+// SetGroupRole sets the role of a group's members in the workspace; "" removes it. Errors:
+// fault.Forbidden for users who are no longer owners or admins, fault.NotFound.
 func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group,
 	error) {
 	g, changed, err := p.Groups.SetSCIMGroupRole(ctx, in, by, id, role, administers)

@@ -19,8 +19,8 @@ const (
 	boolean
 	moment // a time, which the server sets
 	complexKind
-	// foreign attributes are known and not kept: Atlas needs less of a person than a provider
-	// has. They are accepted, and never there.
+	// foreign attributes are known and not stored: Atlas needs less of a person than a provider
+	// has. They are accepted, and never returned.
 	foreign
 )
 
@@ -28,18 +28,18 @@ const (
 type attribute struct {
 	name, about string
 	kind        kind
-	// multi attributes are lists, exact ones are compared with regard to case.
+	// multi attributes are lists, exact ones are case-sensitive.
 	multi, exact, required, unique bool
-	// readOnly attributes are set by the server: in a body they are passed over.
+	// readOnly attributes are set by the server: in a body they are ignored.
 	readOnly bool
 	sub      []attribute
 }
 
-// schema is what a kind of resource has.
+// schema is the schema of a kind of resource.
 type schema struct {
 	urn, name, about string
 	attributes       []attribute
-	// extensions are schemas of which nothing is kept.
+	// extensions are schemas whose values are not stored.
 	extensions []string
 }
 
@@ -92,7 +92,7 @@ func foreigners(names string) (all []attribute) {
 	return all
 }
 
-// find returns the attribute with a name, in any case.
+// find returns the attribute with a name, case-insensitively.
 func find(all []attribute, name string) *attribute {
 	name = lower(name)
 	for i := range all {
@@ -103,7 +103,7 @@ func find(all []attribute, name string) *attribute {
 	return nil
 }
 
-// foreignAttribute is any attribute of what is not kept.
+// foreignAttribute stands for every attribute that is not stored.
 var foreignAttribute = attribute{name: "foreign", kind: foreign}
 
 // within returns the sub-attribute with a name, nil for none.
@@ -115,7 +115,7 @@ func (a *attribute) within(name string) *attribute {
 }
 
 // ofSchema returns the part of a name after the URN of a schema that the resource has, and
-// whether nothing of that schema is kept. ok is false for a URN of another schema.
+// whether nothing of that schema is stored. ok is false for a URN of another schema.
 func (s *schema) ofSchema(name string) (rest string, extension, ok bool) {
 	if len(name) < 4 || lower(name[:4]) != "urn:" {
 		return name, false, true
@@ -129,5 +129,5 @@ func (s *schema) ofSchema(name string) (rest string, extension, ok bool) {
 }
 
 // object is a resource, or a complex value of it: a string, a bool, an object or a list of
-// objects by the name of the attribute. What is absent is not there.
+// objects by the name of the attribute. Absent values have no key.
 type object map[string]any

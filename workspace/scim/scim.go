@@ -1,9 +1,10 @@
 // Package scim has the rules of SCIM 2.0 (RFC 7643, 7644), by which a company's identity
-// provider says who is in a workspace (docs/scim.md): schemas, filters, patches, users, groups
-// and the tokens of providers.
+// provider manages the members of a workspace (docs/scim.md): schemas, filters, patches,
+// users, groups and the tokens of providers.
 //
 // It does not answer requests (service/api) or store (workspace/postgres), and knows no
-// provider by name: what Okta and Entra send beyond the standard is accepted from everybody.
+// provider by name: what Okta and Entra send beyond the standard is accepted from every
+// provider.
 package scim
 
 import (
@@ -20,19 +21,19 @@ import (
 // Limits of a workspace.
 const (
 	MaxUsers = 10_000
-	// MaxGroups is how many groups there are, MaxMembers how many members one has, and
-	// MaxMemberships how many all have.
+	// MaxGroups is the maximum number of groups, MaxMembers of members of one, and MaxMemberships
+	// of memberships in all.
 	MaxGroups      = 1_000
 	MaxMembers     = 10_000
 	MaxMemberships = 50_000
-	// MaxPage is the most resources of one answer. A page of groups with their members ends
-	// earlier if it has MaxMembers of them.
+	// MaxPage is the maximum number of resources of one answer. A page of groups with their
+	// members ends earlier if it has MaxMembers of them.
 	MaxPage = 200
-	// MaxOperations is how many operations one PATCH has.
+	// MaxOperations is the maximum number of operations of a PATCH.
 	MaxOperations = 200
-	// MaxEmails is how many addresses a person has.
+	// MaxEmails is the maximum number of addresses of a person.
 	MaxEmails = 10
-	// maxText is the length of a text, in characters.
+	// maxText is the maximum length of a text, in characters.
 	maxText = 255
 )
 
@@ -41,18 +42,18 @@ type (
 	groupKind struct{}
 )
 
-// The ids of what a provider makes, and of the token that it uses.
+// Ids of a provider's users and groups, and of its token.
 type (
 	UserID  = workspace.TypedID[userKind]
 	GroupID = workspace.TypedID[groupKind]
 	TokenID = workspace.SCIMTokenID
 )
 
-// User is a person of a workspace as its provider knows them.
+// User is a person of a workspace in the data of its provider.
 type User struct {
 	ID UserID
-	// UserName is unique in the workspace without regard to case, ExternalID exactly; ""
-	// without one.
+	// UserName is unique in the workspace without regard to case, ExternalID with regard to it;
+	// "" without one.
 	UserName, ExternalID string
 	// Active is false for a person who may not be a member.
 	Active      bool
@@ -63,11 +64,11 @@ type User struct {
 	Version           int
 	Created, Modified time.Time
 
-	// Account is the user of Atlas whom the person is, zero before they first sign in. Role is
-	// that of their membership, "" without one.
+	// Account is the Atlas user of the person, zero before they first sign in. Role is the role
+	// of their membership, "" without one.
 	Account workspace.UserID
 	Role    people.Role
-	// KeptAt is when the provider last asked to end the membership of the last owner, nil for
+	// KeptAt is when the provider last asked to end this membership of the last owner, nil for
 	// never.
 	KeptAt *time.Time
 }
@@ -105,25 +106,25 @@ func (u User) Address() string {
 	return u.UserName
 }
 
-// State is what a person is in the workspace.
+// State is the state of a person in the workspace.
 type State string
 
 // The states.
 const (
 	// Pending: they become a member when they first sign in.
 	Pending State = "pending"
-	// Member: they are one.
+	// Member: the person is a member.
 	Member State = "member"
-	// Inactive: the provider took them away.
+	// Inactive: the provider deactivated them.
 	Inactive State = "inactive"
-	// Removed: the provider has them, and an owner or admin removed them.
+	// Removed: an owner or admin removed them, and the provider still has them.
 	Removed State = "removed"
 )
 
 // States returns every State.
 func States() []State { return []State{Pending, Member, Inactive, Removed} }
 
-// State returns what the person is.
+// State returns the state of the person.
 func (u User) State() State {
 	switch {
 	case !u.Active:
@@ -144,9 +145,9 @@ type Group struct {
 	// Members are in the order of their ids. HasMembers is false if they were not read.
 	Members    []UserID
 	HasMembers bool
-	// Size is how many members there are.
+	// Size is the number of members.
 	Size int
-	// Role is what members of the group have in the workspace, "" if the workspace has not said.
+	// Role is the role of the group's members in the workspace, "" if none is set.
 	Role              people.Role
 	Version           int
 	Created, Modified time.Time
@@ -162,7 +163,7 @@ func fold(s string) string {
 	return lower(s)
 }
 
-// lower is strings.ToLower of ASCII, without a copy of what is lower case already.
+// lower is strings.ToLower of ASCII, without a copy if the text is already in lower case.
 func lower(s string) string {
 	for i := range len(s) {
 		if 'A' <= s[i] && s[i] <= 'Z' {

@@ -13,28 +13,28 @@ import (
 
 // Limits of tokens.
 const (
-	// MaxTokens is how many a workspace has that have not ended.
+	// MaxTokens is the maximum number of active tokens of a workspace.
 	MaxTokens = 10
-	// DefaultDays and MaxDays bound the life of a token.
+	// DefaultDays and MaxDays are the default and maximum lifetime of a token.
 	DefaultDays, MaxDays = 365, 730
-	// TokensKept is for how long one that ended is listed.
+	// TokensKept is how long an ended token is listed.
 	TokensKept = 30 * 24 * time.Hour
 )
 
-// Token is what a provider proves itself by, in one workspace and for SCIM alone.
+// Token authenticates a provider, in one workspace and only for SCIM.
 type Token struct {
 	ID   TokenID
 	Name string
-	// CreatedBy is zero for a user who is gone.
+	// CreatedBy is zero for a user who no longer exists.
 	CreatedBy            workspace.UserID
 	CreatedAt, ExpiresAt time.Time
 	RevokedAt            *time.Time
-	// LastUsedAt is accurate to a minute, LastNetwork is where that was from.
+	// LastUsedAt is accurate to a minute, LastNetwork is the network of that use.
 	LastUsedAt  *time.Time
 	LastNetwork netip.Prefix
 }
 
-// TokenState is what a token is now.
+// TokenState is the state of a token.
 type TokenState string
 
 // The states.
@@ -44,7 +44,7 @@ const (
 	TokenRevoked TokenState = "revoked"
 )
 
-// State returns what the token is.
+// State returns the state of the token.
 func (t Token) State(now time.Time) TokenState {
 	switch {
 	case t.RevokedAt != nil:
@@ -55,7 +55,7 @@ func (t Token) State(now time.Time) TokenState {
 	return TokenActive
 }
 
-// TokenRecord is a token as a store keeps it.
+// TokenRecord is a token as it is stored.
 type TokenRecord struct {
 	Token
 	Workspace workspace.ID
@@ -64,13 +64,13 @@ type TokenRecord struct {
 	Hash workspace.SecretHash
 }
 
-// TokenStore keeps the tokens of workspaces.
+// TokenStore stores the tokens of workspaces.
 type TokenStore interface {
-	// SCIMTokens lists them, the newest first, with those that ended after a time.
+	// SCIMTokens lists them, the newest first, including those that ended after a time.
 	SCIMTokens(ctx context.Context, in workspace.ID, since time.Time, limit, offset int) ([]Token, error)
-	// InsertSCIMToken adds one if permit lets the user: fault.LimitReached.
+	// InsertSCIMToken adds one if permit allows it: fault.LimitReached.
 	InsertSCIMToken(ctx context.Context, in workspace.ID, by workspace.UserID, r TokenRecord, permit func(people.Role) error) error
-	// RevokeSCIMToken ends one if permit lets the user: fault.NotFound.
+	// RevokeSCIMToken revokes one if permit allows it: fault.NotFound.
 	RevokeSCIMToken(
 		ctx context.Context, in workspace.ID, by workspace.UserID, id TokenID, now time.Time, permit func(people.Role) error,
 	) error
@@ -84,7 +84,7 @@ type TokenLookup interface {
 	TouchSCIMToken(ctx context.Context, id TokenID, from netip.Prefix) error
 }
 
-// Tokens makes, lists and revokes tokens, and recognizes them.
+// Tokens creates, lists, revokes and authenticates tokens.
 type Tokens struct {
 	Store  TokenStore
 	Lookup TokenLookup
@@ -94,7 +94,7 @@ type Tokens struct {
 
 func (s *Tokens) now() time.Time { return storedNow(s.Now) }
 
-// TokenInput is what a token is made of; Days of 0 are DefaultDays.
+// TokenInput is the input of Create; 0 Days mean DefaultDays.
 type TokenInput struct {
 	Name string
 	Days int
@@ -105,8 +105,8 @@ func (s *Tokens) List(ctx context.Context, in workspace.ID, limit, offset int) (
 	return s.Store.SCIMTokens(ctx, in, s.now().Add(-TokensKept), limit, offset)
 }
 
-// Create makes a token and returns its text, which cannot be retrieved again. Errors:
-// fault.Forbidden for who is no owner or admin any more, fault.LimitReached.
+// Create creates a token and returns its text, which cannot be retrieved again. Errors:
+// fault.Forbidden for users who are no longer owners or admins, fault.LimitReached.
 func (s *Tokens) Create(ctx context.Context, in workspace.ID, by workspace.UserID, n TokenInput) (Token, string, error) {
 	if n.Days == 0 {
 		n.Days = DefaultDays
@@ -120,7 +120,7 @@ func (s *Tokens) Create(ctx context.Context, in workspace.ID, by workspace.UserI
 	return t, secret.SCIMToken(t.ID), err
 }
 
-// Revoke ends a token. Repeated calls succeed. Errors: fault.NotFound, fault.Forbidden.
+// Revoke revokes a token. Repeated calls succeed. Errors: fault.NotFound, fault.Forbidden.
 func (s *Tokens) Revoke(ctx context.Context, in workspace.ID, by workspace.UserID, id TokenID) error {
 	return s.Store.RevokeSCIMToken(ctx, in, by, id, s.now(), administers)
 }

@@ -7,7 +7,7 @@ import (
 	"atlas/workspace"
 )
 
-// object returns the user as schemas have them.
+// object returns the user in the form of the schemas.
 func (u User) object() object {
 	o := object{"userName": u.UserName, "active": u.Active, "meta": meta(u.Created, u.Modified)}
 	for name, v := range map[string]string{"externalId": u.ExternalID, "displayName": u.DisplayName} {
@@ -47,7 +47,7 @@ func (u User) object() object {
 	return o
 }
 
-// with returns the user with what an object has.
+// with returns the user with the values of an object.
 func (u User) with(o object) (User, error) {
 	t := func(o object, name string) string { v, _ := o[name].(string); return v }
 	u.UserName, u.ExternalID, u.DisplayName = t(o, "userName"), t(o, "externalId"), t(o, "displayName")
@@ -91,8 +91,8 @@ func NewUser(v input.Value) (User, error) {
 	return User{ID: UserID(workspace.NewUUID()), Active: true, Version: 1}.with(o)
 }
 
-// Replaced returns the user after a PUT. Without active they stay as active as they are: what a
-// provider leaves out by mistake must not let somebody in again.
+// Replaced returns the user after a PUT. Without active the value stays: an omission by
+// mistake must not admit somebody again.
 func (u User) Replaced(v input.Value) (User, error) {
 	o, err := userSchema.read(v)
 	if err != nil {
@@ -110,7 +110,7 @@ func (u User) Patched(p Patch) (User, error) {
 	return u.with(o)
 }
 
-// Same reports whether nothing of a user differs that a provider sets.
+// Same reports whether all values that a provider sets are equal.
 func (u User) Same(v User) bool {
 	if u.UserName != v.UserName || u.ExternalID != v.ExternalID || u.Active != v.Active || u.DisplayName != v.DisplayName ||
 		u.Name != v.Name || len(u.Emails) != len(v.Emails) {
@@ -140,7 +140,8 @@ func (u User) ShownName() string {
 	return u.UserName
 }
 
-// Domain is that of the address that the person signs in with, as domains are proved.
+// Domain is the domain of the address that the person signs in with, in the form in which
+// domains are proved.
 func (u User) Domain() string {
 	address := u.Address()
 	return strings.ToLower(address[strings.LastIndexByte(address, '@')+1:])
@@ -163,7 +164,7 @@ func UserFilter(text string, given bool) (Filter, error) {
 	return parseFilter(&userSchema, text)
 }
 
-// Users returns those that a filter takes.
+// Users returns those that match a filter.
 func (f Filter) Users(all []User) (taken []User) {
 	for _, u := range all {
 		if f.takes(u.object()) {

@@ -1,9 +1,9 @@
-// Package undo lists what an API key wrote in a workspace, and takes back what can be
+// Package undo lists what an API key wrote in a workspace, and reverts what it can
 // (docs/api.md, "What a key did").
 //
-// It reads what triggers in Postgres wrote of each change (workspace/audit), and changes
-// objects as everybody else does, by the parts of the workspace that have them. It keeps no
-// values: what was overwritten or deleted stays so.
+// It reads the history that triggers in Postgres write of each change (workspace/audit), and
+// changes objects as other callers do, by the parts of the workspace that own them. There are
+// no former values: what was overwritten or deleted cannot be restored.
 package undo
 
 import (
@@ -16,7 +16,7 @@ import (
 	"atlas/workspace/people"
 )
 
-// Done is what a key did to an object.
+// Done is the effect of a key on an object.
 type Done string
 
 // The actions. A record that leaves a book or a Static View is Removed too.
@@ -36,7 +36,7 @@ const (
 	NothingLeft State = "nothing_left"
 	// ChangedSince: somebody else changed the object after the action.
 	ChangedSince State = "changed_since"
-	// NotKept: what the object was before is stored nowhere.
+	// NotKept: the former state of the object is not stored.
 	NotKept State = "not_kept"
 	// NotOffered: objects of the kind are not deleted.
 	NotOffered State = "not_offered"
@@ -53,44 +53,43 @@ func Outcomes() []State {
 	return []State{Undone, NothingLeft, ChangedSince, NotKept, NotOffered, Refused}
 }
 
-// Change is a change that a key made, and what became of its object.
+// Change is a change by a key, and the current state of its object.
 type Change struct {
 	audit.Subject
 	// Seq is its place in the order of changes.
 	Seq int64
 	At  time.Time
 	Op  audit.Op
-	// Fields are those with other values, not nil.
+	// Fields are those whose values changed, not nil.
 	Fields []string
 	// Request is the id of the request, zero if it is not known.
 	Request uuid.UUID
-	// Before is the Op of the change before of the object, "" if none is kept.
+	// Before is the Op of the object's previous change, "" if none is stored.
 	Before audit.Op
-	// Since is when the object that is there began, zero if it is not there.
+	// Since is when the existing object was created, zero if there is none.
 	Since time.Time
-	// Others says that others changed the object later; LastBySystem that its last change was
+	// Others means that others changed the object later; LastBySystem that its last change was
 	// made by Atlas itself or an operator.
 	Others, LastBySystem bool
-	// HasView says that the View of a membership is there.
+	// HasView means that the View of a membership exists.
 	HasView bool
-	// Role is that of a member now, RoleBefore the one that the change replaced, as the audit
-	// log has it; "" if there is none.
+	// Role is a member's current role, RoleBefore the one that the change replaced, from the
+	// audit log; "" if there is none.
 	Role, RoleBefore people.Role
 }
 
-// beginSlack is how much earlier than the change that tells of it an object may begin: the
-// time of one is that of the server, before the transaction, of the other that of Postgres.
+// beginSlack is how much earlier than its change an object may be created: one time is from
+// the server's clock before the transaction, the other from Postgres.
 const beginSlack = 5 * time.Minute
 
-// Done says what the change was. A change of an object is a creation if there was none before
-// and the object that is there did not begin earlier: of an older one the changes before may
-// be forgotten.
+// Done returns the effect of the change. A change is a creation if there was none before and
+// the object was not created earlier: older changes may be deleted from the history.
 func (c Change) Done() Done {
 	switch {
 	case c.Op == audit.Delete:
 		return Removed
 	case c.Kind == audit.Setting:
-		return Changed // a workspace has begun before its keys
+		return Changed // a workspace exists before its keys
 	case c.Kind == audit.Membership:
 		return Created
 	case c.Before != audit.Upsert && (c.Since.IsZero() || c.Since.After(c.At.Add(-beginSlack))):
@@ -99,7 +98,7 @@ func (c Change) Done() Done {
 	return Changed
 }
 
-// State says whether the object can be what it was before the change.
+// State says whether the object can be restored to its state before the change.
 func (c Change) State() State {
 	done := c.Done()
 	wantThere, isThere := done != Created, !c.Since.IsZero()
@@ -112,7 +111,7 @@ func (c Change) State() State {
 	case !restores:
 		return NotKept
 	case wantThere == isThere && c.LastBySystem:
-		return ChangedSince // a merge or an erasure, which others depend on
+		return ChangedSince // a merge or an erasure, on which others depend
 	case wantThere == isThere:
 		return NothingLeft
 	case wantThere && !c.HasView:

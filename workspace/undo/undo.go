@@ -20,12 +20,12 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// MaxActions is how many actions a request undoes.
+// MaxActions is the maximum number of actions that a request undoes.
 const MaxActions = 1000
 
-// Selection is which actions of a key are meant.
+// Selection selects actions of a key.
 type Selection struct {
-	// Seqs are those of actions; nil: all.
+	// Seqs are the Seqs of actions; nil: all.
 	Seqs []int64
 	// Since is the earliest time, zero: none.
 	Since time.Time
@@ -34,26 +34,26 @@ type Selection struct {
 	Limit  int
 }
 
-// Store has what keys did. *postgres.Store implements it.
+// Store has the changes by keys. *postgres.Store implements it.
 type Store interface {
-	// KeyEnded says whether a workspace knows a key, and whether it is revoked there.
+	// KeyEnded reports whether a workspace knows a key, and whether it is revoked there.
 	KeyEnded(ctx context.Context, in workspace.ID, key workspace.KeyID) (known, revoked bool, err error)
-	// KeyChanges returns what a key changed, the latest first.
+	// KeyChanges returns the changes by a key, the latest first.
 	KeyChanges(ctx context.Context, in workspace.ID, key workspace.KeyID, s Selection) ([]Change, error)
-	// FirstKeyChanges returns the first of the selected changes of each of the objects.
+	// FirstKeyChanges returns the first of the selected changes of each object.
 	FirstKeyChanges(ctx context.Context, in workspace.ID, key workspace.KeyID, s Selection, objects []uuid.UUID) ([]Change, error)
-	// WithKeyChange runs do for an owner or admin in a transaction, in which nobody else changes
-	// the object of a change. All that methods of the store change with its context is part of
-	// it. do may run again, after which nothing of the run before is left.
+	// WithKeyChange runs do for an owner or admin in a transaction that locks the object of a
+	// change. Changes that other methods of the store make with its context are part of it. do
+	// may run again after a rollback.
 	WithKeyChange(
 		ctx context.Context, in workspace.ID, key workspace.KeyID, by people.Actor, c Change,
 		do func(context.Context, Change) error,
 	) error
-	// NoteUndone writes to the audit log that actions of a key were undone.
+	// NoteUndone records in the audit log that actions of a key were undone.
 	NoteUndone(ctx context.Context, in workspace.ID, key workspace.KeyID, undone, left int) error
 }
 
-// Cursors signs what clients send back. *search.Cursors implements it.
+// Cursors signs values that clients return. *search.Cursors implements it.
 type Cursors interface {
 	Seal(purpose string, data []byte) string
 	Open(purpose, cursor string) (data []byte, ok bool)
@@ -64,7 +64,7 @@ type Book interface {
 	Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) error
 }
 
-// Parts are those of a workspace whose objects keys change.
+// Parts are the parts of a workspace whose objects keys can change.
 type Parts struct {
 	Book          Book
 	Memberships   *views.Memberships
@@ -82,15 +82,15 @@ type Undoer struct {
 	Cursors Cursors
 }
 
-// Page is a part of what a key did, the latest first. Next is the cursor of what follows, ""
-// on the last page.
+// Page is a page of a key's actions, the latest first. Next is the cursor of the next page,
+// "" on the last one.
 type Page struct {
 	Changes []Change
 	Next    string
 }
 
-// List returns the page after a cursor, "" for the first. Errors: fault.NotFound for a key that
-// the workspace does not know, fault.BadRequest for a cursor that is not of this list.
+// List returns the page after a cursor, "" for the first. Errors: fault.NotFound for a key
+// that the workspace does not know, fault.BadRequest for a cursor of another list.
 func (u *Undoer) List(ctx context.Context, in workspace.ID, key workspace.KeyID, cursor string, limit int) (Page, error) {
 	if _, err := u.known(ctx, in, key); err != nil {
 		return Page{}, err
@@ -141,32 +141,32 @@ type Request struct {
 	Selection
 	Cursor string
 	DryRun bool
-	// By is who asks.
+	// By is the caller.
 	By people.Actor
 }
 
-// Report is what became of actions, the latest first.
+// Report has the results of actions, the latest first.
 type Report struct {
 	Results []Result
-	// Next is the cursor of what is left to look at, "" for nothing.
+	// Next is the cursor of the remaining actions, "" for none.
 	Next string
 }
 
-// Result is what became of an action.
+// Result is the result of an action.
 type Result struct {
 	Change
 	Outcome State
-	// Err is why a rule refuses it, nil otherwise.
+	// Err is the error of a rule that forbids it, nil otherwise.
 	Err *fault.Error
 }
 
-// reserve is the time that is left of a request for its answer.
+// reserve is the part of a request's time that is left for its answer.
 const reserve = 3 * time.Second
 
-// Undo makes the objects of selected actions what they were before the first of these, each
-// object in a transaction of its own, and nothing that others changed since. What is undone
-// already stays as it is. Errors: those of List; fault.APIKeyActive for a key that is not
-// revoked.
+// Undo restores the objects of selected actions to their state before the first of these,
+// each object in a transaction of its own, except objects that others changed since. An
+// action that is already undone stays as it is. Errors: those of List; fault.APIKeyActive for
+// a key that is not revoked.
 func (u *Undoer) Undo(ctx context.Context, in workspace.ID, key workspace.KeyID, parts Parts, r Request) (Report, error) {
 	revoked, err := u.known(ctx, in, key)
 	switch {
@@ -226,7 +226,7 @@ func (u *Undoer) first(
 	return bySubject, err
 }
 
-// one undoes a change and what the key did to its object later.
+// one undoes a change and the key's later changes of the object.
 func (u *Undoer) one(
 	ctx context.Context, in workspace.ID, key workspace.KeyID, parts Parts, r Request, c Change,
 ) (Result, error) {
@@ -250,13 +250,14 @@ func (u *Undoer) one(
 	return Result{Outcome: outcome}, err
 }
 
-// refusals are the codes of errors that leave an object as it is, and the others be undone.
+// refusals are the codes of errors that leave an object as it is, without stopping the
+// others.
 var refusals = []fault.Code{
 	fault.Forbidden, fault.LastOwner, fault.NotFound, fault.ViewNotFound, fault.ViewFull,
 	fault.RecordNotFound, fault.RecordNotVisible, fault.LimitReached,
 }
 
-// restore makes an object what it was before a change.
+// restore restores an object to its state before a change.
 func (p Parts) restore(ctx context.Context, in workspace.ID, by people.Actor, c Change) (err error) {
 	switch c.Kind {
 	case audit.Overlay:

@@ -7,26 +7,26 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// Target is what sending has to know of a webhook. Secrets are sealed.
+// Target is what sending needs to know of a webhook. Secrets are encrypted.
 type Target struct {
 	URL     string
 	Enabled bool
 	Secret  []byte
-	// OldSecret, if not nil, signs too until OldUntil.
+	// OldSecret, if not nil, also signs until OldUntil.
 	OldSecret []byte
 	OldUntil  time.Time
-	// FailingSince is when the first of the attempts failed that all failed since, nil
-	// after a success.
+	// FailingSince is the time of the first failed attempt since the last success, nil after a
+	// success.
 	FailingSince *time.Time
 }
 
-// Failures are the attempts that failed since the last one that did not.
+// Failures is the number of failed attempts since the last success.
 type Failures struct {
 	Since time.Time
 	Count int
 }
 
-// Dead reports whether a webhook is disabled for them at a time.
+// Dead reports whether these failures disable a webhook at a time.
 func (f Failures) Dead(at time.Time) bool {
 	return f.Count >= FailingAttempts && at.Sub(f.Since) >= FailingFor
 }
@@ -53,23 +53,23 @@ type DisabledNotice struct {
 	Why     Disabled         `json:"why"`
 }
 
-// Letter is what a notice needs to be written.
+// Letter is the content of a notice.
 type Letter struct{ WorkspaceName, Email, URL string }
 
-// Dispatched is what one step of making deliveries did.
+// Dispatched is the result of one step of creating deliveries.
 type Dispatched struct {
 	Deliveries int64
 	// More says that there is more to do.
 	More bool
-	// StartedOver says that the feed of changes does not have everything since the last
-	// step: dispatching goes on from its end.
+	// StartedOver means that the feed no longer has all changes since the last step: dispatching
+	// continues from its end.
 	StartedOver bool
 }
 
-// SignalWebhook is a webhook that is told of arrived signals.
+// SignalWebhook is a webhook for arrived signals.
 type SignalWebhook struct {
 	Workspace workspace.ID
 	ID        ID
-	// After is the arrival up to which it was told, nil before the first time.
+	// After is the arrival up to which it got signals, nil before the first time.
 	After *time.Time
 }

@@ -1,6 +1,6 @@
-// Package webhooks has the types and rules of webhooks (docs/api.md, "Webhooks"): what
-// they are told of, their secrets, the log of their deliveries and its replay. A delivery
-// is a job (workspace/jobs); package service/delivery sends it.
+// Package webhooks has the types and rules of webhooks (docs/api.md, "Webhooks"): their
+// events, their secrets, the log of their deliveries and its replay. A delivery is a job
+// (workspace/jobs); package service/delivery sends it.
 package webhooks
 
 import (
@@ -31,10 +31,10 @@ type ID = workspace.TypedID[webhookKind]
 // Kind is the kind of the jobs that deliver webhooks. Their lane is the webhook's id.
 const Kind jobs.Kind = "webhook"
 
-// Event is what a webhook is told of.
+// Event is a kind of event that a webhook can get.
 type Event string
 
-// The events. TestEvent comes when somebody asks for it, without a subscription.
+// The events. TestEvent is sent on request, without a subscription.
 const (
 	SignalArrived    Event = "signal.arrived"
 	RecordChanged    Event = "record.changed"
@@ -55,17 +55,17 @@ func Events() []Event {
 const (
 	// MaxURL is the maximum length of a URL, in characters.
 	MaxURL = 2000
-	// OldSecretFor is how long the secret before a rotation signs too.
+	// OldSecretFor is how long the former secret also signs after a rotation.
 	OldSecretFor = 24 * time.Hour
 	// FailingFor is how long every attempt may fail until a webhook is disabled.
 	FailingFor = 24 * time.Hour
-	// FailingAttempts is how many attempts must have failed in that time: of a receiver to
-	// which little is sent, two failures a day apart say nothing of the time between.
+	// FailingAttempts is how many attempts must have failed in that time: for a rarely used
+	// receiver, two failures a day apart say nothing about the time between.
 	FailingAttempts = 3
-	// Kept is how long deliveries are kept.
+	// Kept is how long deliveries are stored.
 	Kept = 30 * 24 * time.Hour
-	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in
-	// 24 hours: who enables webhooks again and again floods nobody.
+	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in 24
+	// hours, however often somebody enables webhooks.
 	MaxNotices = 20
 	// MaxViews is how many Views a webhook can name for ViewMatched.
 	MaxViews = 20
@@ -73,23 +73,23 @@ const (
 	MaxReplay = 10_000
 )
 
-// Webhook is an address that is told of events.
+// Webhook is an address that receives events.
 type Webhook struct {
 	ID ID
-	// URL is that of Guard.Check; WithoutPath leaves its host.
+	// URL is in the form of Guard.Check; WithoutPath reduces it to its host.
 	URL string
 	// URLDigest is the Digest of the whole URL after WithoutPath, else "".
 	URLDigest string
-	// Events are different ones of Events(), in their order, at least one.
+	// Events are distinct values of Events(), in their order, at least one.
 	Events []Event
-	// Views are those that ViewMatched is about, in the order given.
+	// Views are the Views of ViewMatched, in the given order.
 	Views []views.ID
-	// Named says what becomes of each of Views.
+	// Named are the states of Views.
 	Named []NamedView
-	// Enabled ends when the receiver is gone or failed too long.
+	// Enabled becomes false when the receiver is gone or failed too long.
 	Enabled   bool
 	CreatedAt time.Time
-	// Secret is "whsec_" and base64, and "" but in the answer to creation and rotation.
+	// Secret is "whsec_" and base64, and "" except in the answer to creation and rotation.
 	Secret string
 }
 
@@ -103,10 +103,10 @@ type NamedView struct {
 	Rest *alerts.Rest `json:"rest"`
 }
 
-// NamedState says whether a webhook is told of a View: an alerts.State, or one of these.
+// NamedState says whether a webhook gets events of a View: an alerts.State, or one of these.
 type NamedState string
 
-// The states of Views of which a webhook is not told.
+// The states of Views whose events a webhook does not get.
 const (
 	// Off: the webhook is disabled, or did not choose ViewMatched.
 	Off NamedState = "off"
@@ -144,8 +144,8 @@ func Digest(url string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// WithoutPath returns the webhook as those see it who may not manage it: of its URL scheme
-// and host alone. Many receivers take the rest for a password.
+// WithoutPath returns the webhook for callers who may not manage it: its URL has only scheme
+// and host. Many receivers use the rest as a password.
 func (w Webhook) WithoutPath() Webhook {
 	w.URLDigest = Digest(w.URL)
 	if u, err := url.Parse(w.URL); err == nil {
@@ -156,7 +156,7 @@ func (w Webhook) WithoutPath() Webhook {
 	return w
 }
 
-// Status is where a delivery is.
+// Status is the status of a delivery.
 type Status string
 
 // The statuses of a delivery.
@@ -175,7 +175,7 @@ type Delivery struct {
 	ID     jobs.ID
 	Event  Event
 	Status Status
-	// Attempts is how many attempts have ended since it was made or replayed.
+	// Attempts is how many attempts have ended since it was created or replayed.
 	Attempts int
 	// NextAttemptAt is nil unless it is pending.
 	NextAttemptAt *time.Time
@@ -221,8 +221,8 @@ type Payload struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// NewDelivery returns the job that tells a webhook of an event, with the id of
-// jobs.IDFor(webhook, place). order is "" or what the delivery must not overtake. data
+// NewDelivery returns the job that sends an event to a webhook, with the id of
+// jobs.IDFor(webhook, place). order is "" or a group of deliveries that stay in order. data
 // has ids and small values, and is encoded as JSON.
 func NewDelivery(in workspace.ID, webhook ID, e Event, place, order string, data any, now time.Time) (jobs.New, error) {
 	text, err := json.Marshal(data)
@@ -234,19 +234,19 @@ func NewDelivery(in workspace.ID, webhook ID, e Event, place, order string, data
 	return jobs.New{ID: jobs.IDFor(lane, place), Workspace: in, Kind: Kind, Lane: lane, Order: order, Payload: payload, RunAt: now}, err
 }
 
-// Sealer seals the secrets of webhooks.
+// Sealer encrypts the secrets of webhooks.
 type Sealer struct {
-	// Keys are those of the servers: the first seals, all open.
+	// Keys are those of the servers: the first encrypts, all decrypt.
 	Keys [][]byte
 }
 
-// purpose keeps secrets from other uses of the keys.
+// purpose separates secrets from other uses of the keys.
 const purpose = "secrets of webhooks"
 
 // Seal encrypts a secret.
 func (s Sealer) Seal(secret string) ([]byte, error) { return seal.Seal(s.Keys[0], purpose, secret) }
 
-// Open decrypts a secret. current is false if another key than the first sealed it.
+// Open decrypts a secret. current is false if a key other than the first encrypted it.
 func (s Sealer) Open(sealed []byte) (secret string, current bool, err error) {
 	for i, key := range s.Keys {
 		if err = seal.Open(key, purpose, sealed, &secret); err == nil {
@@ -263,7 +263,7 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sorted returns the events in the order of Events, without doubles.
+// sorted returns the distinct events in the order of Events.
 func sorted(events []Event) []Event {
 	events = slices.Clone(events)
 	slices.SortFunc(events, func(a, b Event) int { return slices.Index(Events(), a) - slices.Index(Events(), b) })

@@ -13,30 +13,30 @@ import (
 	"atlas/workspace/views"
 )
 
-// Store keeps webhooks and their deliveries. Each method but Webhooks returns
-// fault.NotFound for a webhook that the workspace does not have.
+// Store stores webhooks and their deliveries. Each method but Webhooks returns fault.NotFound
+// for a webhook that the workspace does not have.
 type Store interface {
 	// Webhooks lists a page, the oldest first.
 	Webhooks(ctx context.Context, in workspace.ID, limit, offset int) ([]Webhook, error)
-	// InsertWebhook adds a webhook with a sealed secret: fault.LimitReached if the
-	// workspace has most already; fault.ViewNotFound, and fault.BadRequest for a View that
-	// cannot be watched.
+	// InsertWebhook adds a webhook with an encrypted secret: fault.LimitReached if the workspace
+	// already has most; fault.ViewNotFound, and fault.BadRequest for a View that cannot be
+	// watched.
 	InsertWebhook(ctx context.Context, in workspace.ID, w Webhook, secret []byte, most int) (Webhook, error)
 	// UpdateWebhook changes URL, events and, unless they are nil, Views, and enables the
 	// webhook. Errors as InsertWebhook.
 	UpdateWebhook(ctx context.Context, in workspace.ID, w Webhook) (Webhook, error)
-	// RotateWebhook sets a sealed secret. The one before signs too until a time.
+	// RotateWebhook sets an encrypted secret. The former one also signs until a time.
 	RotateWebhook(ctx context.Context, in workspace.ID, id ID, secret []byte, oldUntil time.Time) (Webhook, error)
 	DeleteWebhook(ctx context.Context, in workspace.ID, id ID) error
 	// AddDelivery adds a delivery to the queue and returns it.
 	AddDelivery(ctx context.Context, in workspace.ID, id ID, j jobs.New, now time.Time) (Delivery, error)
 	// Deliveries lists a page, the newest first.
 	Deliveries(ctx context.Context, in workspace.ID, id ID, limit, offset int) ([]Delivery, error)
-	// ReplayDelivery makes a delivery due, from its first attempt on: also
-	// fault.NotFound for a delivery that there is not, and fault.WebhookDisabled.
+	// ReplayDelivery makes a delivery due, from its first attempt on: also fault.NotFound for a
+	// delivery that does not exist, and fault.WebhookDisabled.
 	ReplayDelivery(ctx context.Context, in workspace.ID, id ID, delivery jobs.ID, now time.Time) (Delivery, error)
-	// ReplayDeliveries makes the deliveries due that were made in a span and are not
-	// pending, the oldest first, at most some: fault.WebhookDisabled.
+	// ReplayDeliveries makes due at most some of the deliveries that were created in a span and
+	// are not pending, the oldest first: fault.WebhookDisabled.
 	ReplayDeliveries(ctx context.Context, in workspace.ID, id ID, s Span, now time.Time, most int) (Replay, error)
 }
 
@@ -45,14 +45,14 @@ type Span struct{ From, To time.Time }
 
 // Replay is the outcome of replaying a span.
 type Replay struct {
-	// Replayed is how many deliveries are due again.
+	// Replayed is the number of deliveries that are due again.
 	Replayed int64
-	// Next is when the first delivery was made that was left for another call, nil if
-	// there is none.
+	// Next is the creation time of the first delivery that is left for another call, nil if there
+	// is none.
 	Next *time.Time
 }
 
-// Guard says which addresses webhooks may have. *egress.Guard implements it.
+// Guard decides which addresses webhooks may have. *egress.Guard implements it.
 type Guard interface {
 	// Check returns why an address is refused, in words for the client.
 	Check(url string) error
@@ -64,7 +64,7 @@ type Webhooks struct {
 	Guard  Guard
 	Sealer Sealer
 	Limits workspace.Limits
-	// Queued, when not nil, is called when a delivery came due.
+	// Queued, when not nil, is called when a delivery is due.
 	Queued func()
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
@@ -76,7 +76,7 @@ type Change struct {
 	ID     ID
 	URL    string
 	Events []Event
-	// Views are those that ViewMatched is about; nil: those that it has.
+	// Views are the Views of ViewMatched; nil leaves them as they are.
 	Views []views.ID
 }
 
@@ -114,7 +114,7 @@ func (w *Webhooks) Upsert(ctx context.Context, in workspace.ID, c Change) (Webho
 	return made, err
 }
 
-// Rotate gives a webhook a new secret and returns it. The one before signs too for
+// Rotate gives a webhook a new secret and returns it. The former one also signs for
 // OldSecretFor: fault.NotFound.
 func (w *Webhooks) Rotate(ctx context.Context, in workspace.ID, id ID) (Webhook, error) {
 	secret := newSecret()
@@ -127,7 +127,7 @@ func (w *Webhooks) Rotate(ctx context.Context, in workspace.ID, id ID) (Webhook,
 	return hook, err
 }
 
-// Delete deletes a webhook. What waits for it is not delivered: fault.NotFound.
+// Delete deletes a webhook. Pending deliveries are not sent: fault.NotFound.
 func (w *Webhooks) Delete(ctx context.Context, in workspace.ID, id ID) error {
 	return w.Store.DeleteWebhook(ctx, in, id)
 }
@@ -152,14 +152,14 @@ func (w *Webhooks) Deliveries(ctx context.Context, in workspace.ID, id ID, limit
 	return w.Store.Deliveries(ctx, in, id, limit, offset)
 }
 
-// Replay delivers again, with the same id: fault.NotFound, fault.WebhookDisabled.
+// Replay sends a delivery again, with the same id: fault.NotFound, fault.WebhookDisabled.
 func (w *Webhooks) Replay(ctx context.Context, in workspace.ID, id ID, delivery jobs.ID) (Delivery, error) {
 	d, err := w.Store.ReplayDelivery(ctx, in, id, delivery, w.now())
 	w.queued()
 	return d, err
 }
 
-// ReplaySpan delivers again what was made in a span, at most MaxReplay:
+// ReplaySpan replays the deliveries that were created in a span, at most MaxReplay:
 // fault.InvalidInput, fault.NotFound, fault.WebhookDisabled.
 func (w *Webhooks) ReplaySpan(ctx context.Context, in workspace.ID, id ID, s Span) (Replay, error) {
 	if !s.From.Before(s.To) {
@@ -170,7 +170,7 @@ func (w *Webhooks) ReplaySpan(ctx context.Context, in workspace.ID, id ID, s Spa
 	return r, err
 }
 
-// distinct returns Views without doubles, nil for nil.
+// distinct returns Views without duplicates, nil for nil.
 func distinct(all []views.ID) []views.ID {
 	var once []views.ID
 	if all != nil {
