@@ -27,11 +27,11 @@ func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// most is what the conversation of docs/agents.md may cost, in credits.
+// most is the maximum price of the conversation of docs/agents.md, in credits.
 const most = 40
 
-// talk makes the calls of a page in their order, as an agent that can ask nobody. Blocks of
-// the language "tool" are calls, and those after them what the tools answered.
+// talk makes the calls of a page in their order, as an agent that cannot ask a user. Blocks
+// of the language "tool" are calls, and the blocks after them the results.
 func (s *docsService) talk(t *testing.T, page string) (calls, credits int, said string) {
 	t.Helper()
 	key := s.newKey(people.NewKey{Name: "agent", Workspaces: []workspace.ID{s.pro.ID}, Scopes: workspace.AllScopes()})
@@ -52,7 +52,7 @@ func (s *docsService) talk(t *testing.T, page string) (calls, credits int, said 
 			t.Fatalf("%s:%d: %v", page, b.line, err)
 		}
 		text := got.Content[0].(*sdk.TextContent).Text
-		if b.shown != nil && b.shown.lang == "text" { // what it was told
+		if b.shown != nil && b.shown.lang == "text" { // the result of the tool
 			if err := b.compare(text); err != nil {
 				t.Errorf("%s:%d: %v", page, b.line, err)
 			}
@@ -86,7 +86,7 @@ func (s *docsService) conversation(t *testing.T) {
 	if told := fmt.Sprintf("%d credits together", credits); credits > most || calls < 4 || !strings.Contains(text, told) {
 		t.Errorf("%d calls cost %d credits, which %s does not say", calls, credits, page)
 	}
-	// Each name of the answer stands in what the tools said.
+	// Each name in the answer is in the results of tools.
 	answer := regexp.MustCompile(`(?m)^> (.*)$`).FindAllString(text, -1)
 	for _, name := range regexp.MustCompile(`\*\*([^*]+)\*\*`).FindAllStringSubmatch(strings.Join(answer, "\n"), -1) {
 		if !strings.Contains(said, name[1]) {
@@ -95,13 +95,13 @@ func (s *docsService) conversation(t *testing.T) {
 	}
 }
 
-// An agent with the TypeScript SDK can use /mcp, and `atlas mcp`, which lets the service
-// ask also clients of an older protocol. The SDK checks results by their schemas.
-// ATLAS_AGENT is set if scripts/clients has installed it.
+// An agent with the TypeScript SDK can use /mcp, and `atlas mcp`, with which the service can
+// ask clients of an older protocol too. The SDK checks results by their schemas. ATLAS_AGENT
+// is set if scripts/clients has installed it.
 func TestAgentInTypeScript(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("ATLAS_AGENT") == "" {
-		return // scripts/test says that it is not checked
+		return // scripts/test reports that it is not checked
 	}
 	s := start(t, 0)
 	const dear = `{"tool":"search_records","arguments":{"dataset":"projects","limit":20}}`

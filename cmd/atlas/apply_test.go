@@ -230,8 +230,8 @@ func TestRetryCommand(t *testing.T) {
 	}
 }
 
-// A delta waits for a load in progress, says so, and then continues. Without waiting,
-// it names the holder of the lease.
+// A delta waits for a load in progress, reports it, and then continues. Without waiting, it
+// names the holder of the lease.
 func TestDeltaWaitsForALoad(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)

@@ -31,7 +31,7 @@ var auditedCommands = map[string]string{
 	"audit erase": "audit.erased",
 }
 
-// unauditedCommands has why others are not.
+// unauditedCommands are the reasons why others are not.
 var unauditedCommands = map[string]string{
 	"workspace list": "reads", "workspace merged-overlays": "reads", "key list": "reads", "member list": "reads",
 	"skill list": "reads", "audit list": "reads", "audit verify": "reads", "audit failed-sign-ins": "reads", "audit export": "reads",
@@ -45,8 +45,8 @@ var unauditedCommands = map[string]string{
 	"person export": "TestErasedPerson looks for it", "person link": "TestPersonErasesByLink looks for it",
 }
 
-// TestCommandsAreInTheAuditLog asks of each command of operators for its action, or for why it
-// has none, and looks for the actions in the logs.
+// TestCommandsAreInTheAuditLog requires an action or a reason for each command of operators,
+// and looks for the actions in the logs.
 func TestCommandsAreInTheAuditLog(t *testing.T) {
 	t.Parallel()
 	parser, err := kong.New(&commands{}, program().Vars)
@@ -78,7 +78,7 @@ func TestCommandsAreInTheAuditLog(t *testing.T) {
 	o.json(&stays, "member", "add", in, "--email=olga@example.com", "--name=Olga", "--role=owner")
 	o.json(&person, "member", "add", in, "--email=mia@example.com", "--name=Mia", "--role=member")
 	o.run(0, "member", "set-role", in, person.ID, "admin")
-	// Signed in with their own account, they are nobody's to claim until an operator says so.
+	// A user who signed in with their own account cannot be claimed until an operator allows it.
 	account, err := workspace.ParseUserID(person.ID)
 	if err == nil {
 		_, err = d.OpenSystem(t, postgres.Options{}).ClaimUser(t.Context(), account, "mia@example.com")
@@ -129,7 +129,7 @@ func TestCommandsAreInTheAuditLog(t *testing.T) {
 	verifyCommand(t, o, d, in)
 }
 
-// verifyCommand seals the log, breaks it, and asks the command.
+// verifyCommand seals the log, breaks it, and runs the command.
 func verifyCommand(t *testing.T, o operatorCLI, d *pgtest.Databases, in string) {
 	t.Helper()
 	system := d.OpenSystem(t, postgres.Options{})

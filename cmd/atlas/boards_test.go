@@ -12,8 +12,8 @@ import (
 	"atlas/client"
 )
 
-// A board is saved from a file, listed, shown, counted, changed and deleted. A tile whose View
-// is gone says so, and the others are counted all the same.
+// A board is saved from a file, listed, shown, counted, changed and deleted. A tile without
+// its View says so, and the others are counted.
 func (s *service) boardsCommand(t *testing.T) {
 	c := s.client(s.key)
 	view := must(c.Views.Upsert(t.Context(), client.ViewUpsert{Dataset: "account", Type: client.ViewStatic, Name: "Gone from the board"}))(t)
@@ -60,7 +60,7 @@ func (s *service) boardsCommand(t *testing.T) {
 	if out := good("show", made.ID); !strings.Contains(out, "By city\uFFFD  chart  projects  data") || !strings.Contains(out, view.ID) {
 		t.Errorf("%s", out)
 	}
-	// As it was printed it can be saved, and is what it was.
+	// The printed board can be saved unchanged.
 	if err := os.WriteFile(file, []byte(good("show", made.ID, "--json")), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func (s *service) boardsCommand(t *testing.T) {
 	if diff := cmp.Diff(map[string]int64{"By city\u202e": want.Count, "By use": want.Count}, numbers); diff != "" || len(counted) != 4 {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// Somebody else changes it: the file has the revision of before.
+	// Somebody else changes it: the file has the former revision.
 	changed := must(c.Boards.Upsert(t.Context(), client.Board{ID: made.ID, Name: "Day board"}))(t)
 	if status, out, errs := s.atlas("boards", "save", file); status != 1 || out != "" || !strings.Contains(errs, "revision 2, not 1") {
 		t.Errorf("%d %s%s", status, out, errs)

@@ -85,7 +85,7 @@ func TestPublicKeysForAnybodyAreRefused(t *testing.T) {
 	}
 }
 
-// Everything that is wrong with signing in is said at once.
+// All errors of the sign-in settings are reported at once.
 func TestSignInOptions(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{

@@ -15,7 +15,7 @@ import (
 	"atlas/internal/elastic"
 )
 
-// told is a change as the API answers it.
+// told is a change in an answer of the API.
 type told struct {
 	ID, Op, Into, At string
 	Changed          []string
@@ -62,8 +62,8 @@ func account(n int, rest string) string {
 	return fmt.Sprintf(`{"id":"10000000-0000-4000-8000-%012d","updated_at":"2024-01-%02dT00:00:00Z"%s}`, n, n, rest)
 }
 
-// The feed tells what deltas, loads and rollbacks change, once, and what a follower of
-// some records needs.
+// The feed reports what deltas, loads and rollbacks change, once, and what a follower of some
+// records needs.
 func TestChanges(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -125,13 +125,13 @@ func TestChanges(t *testing.T) {
 		paid.items[1].Record != nil {
 		t.Errorf("with records: %+v", paid)
 	}
-	// A repetition tells what the page told, and nothing that came since: see below.
+	// A repetition returns the same page, and no later changes: see below.
 	keyed := `{"cursor":"` + start.meta.Next + `","records":true,"fields":["name"]}`
 	_, _, _, once := send(t, w.base, w.key, "k", "/data/accounts/changes", keyed)
 	if !strings.Contains(string(once), `"credits":2`) {
 		t.Errorf("with a key: %s", once)
 	}
-	// A follower of some records hears that others leave.
+	// A follower of some records gets the changes of records that stop matching.
 	in := from(start.meta.Next, `,"filters":{"city":{"value":"calgary"},"name":{"value":"four"}}`)
 	if want := []string{"leave 1", "delete 2", "upsert 4"}; !slices.Equal(in.ops(), want) {
 		t.Errorf("with filters: %v", in.ops())
@@ -148,7 +148,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("another dataset's cursor: %d %s", p.status, p.raw)
 	}
 
-	// The answer to a request that waits comes when something is told.
+	// A waiting request is answered when a change is published.
 	waited := make(chan changesPage, 1)
 	go func() { waited <- w.changes("accounts", `{"cursor":"`+p.meta.Next+`","wait_s":30}`) }()
 	w.index(0, "apply", "--accounts", w.file(`{"id":"10000000-0000-4000-8000-000000000003","name":"Tres","updated_at":"2024-02-01"}`))
@@ -162,7 +162,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("the repetition: %d %s, want %s", status, repeated, want)
 	}
 
-	// A load tells how it differs from what was served, a rollback the same backwards.
+	// A load publishes its differences from the served generation, a rollback their reverse.
 	w.load(map[string]string{
 		"accounts": `{"id":"10000000-0000-4000-8000-000000000001","name":"Uno","city":"Calgary","updated_at":"2024-02-01"}` +
 			"\n" + account(5, `,"name":"Five"`) + "\n" + account(6, `,"name":"Six"`),
@@ -179,7 +179,7 @@ func TestChanges(t *testing.T) {
 	if want := []string{"upsert 1", "upsert 3", "upsert 4", "delete 5", "delete 6"}; !slices.Equal(back.ops(), want) {
 		t.Errorf("a rollback: %v", back.ops())
 	}
-	// From the beginning a record that came and went is told as it is now.
+	// From the beginning, a record that was added and removed has its current state.
 	all := from(start.meta.Next, "")
 	slices.SortFunc(all.items, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
 	if want := []string{"upsert 1", "delete 2", "upsert 3", "upsert 4", "delete 5", "delete 6"}; !slices.Equal(all.ops(), want) {
@@ -187,7 +187,7 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// What a request for changes may not say.
+// Invalid requests for changes.
 func TestChangesRefuses(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -218,7 +218,7 @@ func TestChangesRefuses(t *testing.T) {
 	}
 }
 
-// Whichever backend was restored to an earlier time, followers are told to start over.
+// Whichever backend was restored to an earlier time, followers must start over.
 func TestRestoredBackendStartsTheFeedOver(t *testing.T) {
 	t.Parallel()
 	for name, backup := range map[string]func(writable) (restore func()){
@@ -246,7 +246,7 @@ func TestRestoredBackendStartsTheFeedOver(t *testing.T) {
 	}
 }
 
-// lostPublications takes what Elasticsearch keeps of publications.
+// lostPublications deletes the publications in Elasticsearch.
 func (w writable) lostPublications() (restore func()) {
 	return func() {
 		w.t.Helper()
@@ -260,7 +260,7 @@ func (w writable) lostPublications() (restore func()) {
 	}
 }
 
-// backedUpFeed keeps what Postgres has of the feed now, and brings it back.
+// backedUpFeed saves the feed in Postgres, and restores it.
 func (w writable) backedUpFeed() (restore func()) {
 	w.t.Helper()
 	db := must(pgx.Connect(w.t.Context(), w.config.PostgresSystemURL))(w.t)

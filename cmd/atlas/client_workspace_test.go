@@ -53,7 +53,7 @@ func bookOf[R, U any](
 	if found := collect(t, b.All(ctx, client.Search{Filters: client.Filters{"tags": client.Is("a")}})); len(found) != 1 {
 		t.Errorf("%+v", found)
 	}
-	changes := collect(t, b.History(ctx, ids[0])) // told once no earlier transaction is in progress
+	changes := collect(t, b.History(ctx, ids[0])) // published once no earlier transaction is in progress
 	for until := time.Now().Add(30 * time.Second); len(changes) == 0 && time.Now().Before(until); {
 		changes = collect(t, b.History(ctx, ids[0]))
 	}
@@ -334,7 +334,7 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	newcomer := auth.Claims{User: workspace.NewUserID(), Email: "new@example.com", Name: "New"}
 	token := must(auth.Mint(testSecret, newcomer, time.Hour))(t)
 	as := s.client(token, client.WithObserver(seen.observe))
-	// A key has made it, so nobody is named.
+	// A key created it, so no person is named.
 	if told := must(as.Invitations.Preview(ctx, link.Query().Get("token")))(t); told.Workspace.ID != s.pro.ID.String() ||
 		told.Workspace.Name == "" || told.Email != newcomer.Email || told.InvitedBy != nil || told.ExpiresAt.IsZero() {
 		t.Errorf("%+v", told)
@@ -420,7 +420,7 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	if !strings.HasPrefix(key.Secret, key.Start) || key.State != client.KeyActive || key.ExpiresAt == nil || len(key.Networks) > 0 {
 		t.Errorf("%+v", key)
 	}
-	for range 2 { // the second answer is that to a repetition
+	for range 2 { // the second answer is a replay
 		again, err := c.APIKeys.Rotate(client.WithIdempotencyKey(ctx, "rotate"), key.ID, client.KeyRotation{})
 		if (err == nil) != (again.Secret != "") || again.ID != key.ID {
 			t.Errorf("%+v, %v", again, err)
@@ -536,7 +536,7 @@ func clientOfIdentity(t *testing.T, s *service, key, user *client.Client) {
 	if _, err := user.Identity.CheckDomain(ctx, "other.example"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
-	// The operator proves it, and lets people in.
+	// The operator proves it, and admits people.
 	in := must(key.Workspace(ctx))(t).ID
 	cli := operatorCLI{t, s.config.PostgresSystemURL}
 	cli.run(0, "identity", "domains", "prove", "--workspace="+in, "Firm.Example")

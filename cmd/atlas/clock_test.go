@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// setClockBack makes the clock of a database a year behind: functions of the same names come
-// before those of Postgres, also where a trigger or a default calls them.
+// setClockBack sets the clock of a database back by a year: functions of the same names hide
+// those of Postgres, also in triggers and defaults.
 const setClockBack = `
 	CREATE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT pg_catalog.clock_timestamp() - interval '365 days' $$;
 	CREATE FUNCTION public.now() RETURNS timestamptz LANGUAGE sql STABLE AS $$ SELECT pg_catalog.now() - interval '365 days' $$;
@@ -34,9 +34,9 @@ const setClockBack = `
 		END LOOP;
 	END $do$`
 
-// What Postgres keeps has its clock, whatever that of a server, a load or a command is: one
-// that is a year ahead, once, would put off for a year what comes with time, and stand in
-// what clients see.
+// Times in Postgres come from its clock, not from that of a server, a load or a command: one
+// wrong clock, a year ahead, would postpone everything scheduled by a year, and be visible to
+// clients.
 func TestPostgresKeepsItsOwnTimes(t *testing.T) {
 	t.Parallel()
 	var db *pgx.Conn

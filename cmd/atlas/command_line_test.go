@@ -44,7 +44,7 @@ var completeSettings = []string{
 	"ATLAS_POSTGRES_SYSTEM_URL=postgres://atlas_system@127.0.0.1:1/atlas", "ATLAS_REDIS_URL=redis://127.0.0.1:1", "ATLAS_CURSOR_KEYS=0123456789abcdef",
 }
 
-// A port that another program has is told with the option that names it.
+// The error for a port in use names the option.
 func TestTakenPortsAreNamed(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -62,8 +62,8 @@ func TestTakenPortsAreNamed(t *testing.T) {
 	}
 }
 
-// A server that starts without a backend says which, and which option leads to it, before
-// anybody asks whether it is ready. A shorter pause than the one that was asked for is told.
+// A server that starts without a backend logs which one, and the option for it, before the
+// first readiness request. It logs when a pause is shorter than the option.
 func TestServeNamesBackendsItCannotUse(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.NotFoundHandler())
@@ -96,7 +96,7 @@ func TestServeNamesBackendsItCannotUse(t *testing.T) {
 	}
 }
 
-// What a taken port interrupts is not told as a fault of its own.
+// An interruption by a port in use is not reported as an error of its own.
 func TestTakenPortIsTheOnlyFault(t *testing.T) {
 	t.Parallel()
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -115,8 +115,8 @@ func TestTakenPortIsTheOnlyFault(t *testing.T) {
 	}
 }
 
-// Nine wrong settings are nine lines, each with the variable, what is wrong, and what a
-// right value looks like. The list of all options is not printed over them.
+// Nine wrong settings are nine lines, each with the variable, the error, and an example of a
+// valid value. The list of all options is not printed.
 func TestServeTellsAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	wrong := map[string]string{
@@ -168,7 +168,7 @@ func TestOptionsFromAFile(t *testing.T) {
 		}
 		return path
 	}
-	// The value of an option is seen in the fault that it is.
+	// The value of an option is visible in the error that it causes.
 	path := file("free-burst: 7000007\nserve:\n  free-rate: 7000008\n  cursor-keys: [0123456789abcdef, fedcba9876543210]\nindex:\n  load:\n    shards: 3\n    strict: true\n")
 	for name, c := range map[string]struct {
 		env, args    []string
@@ -208,7 +208,7 @@ func TestOptionsFromAFile(t *testing.T) {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
-	// What may be repeated is a list, and a comma does not part it.
+	// A repeatable option is a list, whose values may have commas.
 	lists := file("search:\n  filter: ['stage=permitted,planned', 'no such form']\n")
 	if got := atlasWith(t, nil, "search", "projects", "--config", lists, "--limit", "0"); got.status != 2 ||
 		strings.Contains(got.err, "takes one value") || !strings.Contains(got.err, "--limit must be") {

@@ -82,14 +82,14 @@ type probe struct {
 	HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
 }
 
-// secretValues are what the secret of the cluster has, for the commands to accept.
+// secretValues are the values of the cluster's secret, for the commands to accept.
 var secretValues = map[string]string{
 	"postgres-url": "postgres://atlas_app@db/atlas", "postgres-system-url": "postgres://atlas_system@db/atlas",
 	"redis-url": "redis://redis:6379/0", "elasticsearch-api-key": "key", "cursor-keys": "0123456789abcdef",
 }
 
-// The cluster runs commands that exist, with settings that they accept and secrets that the
-// page names, as pods that the profile "restricted" admits. Not parallel: it sets the
+// The cluster runs existing commands, with settings that they accept and secrets that the
+// page names, in pods that the profile "restricted" admits. Not parallel: it sets the
 // environment.
 func TestKubernetes(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(repository, "docs/deploy.md"))
@@ -149,7 +149,7 @@ func TestKubernetes(t *testing.T) {
 	}
 }
 
-// Whoever starts a server gives it longer to stop than it may take.
+// The time to stop is longer than a server may take.
 func TestStopsInTime(t *testing.T) {
 	t.Parallel()
 	var drain time.Duration
@@ -173,7 +173,7 @@ func TestStopsInTime(t *testing.T) {
 }
 
 // The settings of the systemd unit are accepted with a key of one's own, and not with the
-// one that everybody can read. Not parallel: see accepts.
+// published one. Not parallel: see accepts.
 func TestSystemdSettings(t *testing.T) {
 	path, err := filepath.Abs(filepath.Join(repository, "deploy/systemd/atlas.yaml"))
 	if err != nil {
@@ -187,8 +187,7 @@ func TestSystemdSettings(t *testing.T) {
 	accepts(t, path, nil, "migrate", "--config", path)
 }
 
-// What compose starts is reached from this machine alone, has bounds, and gets no rights
-// that it does not need.
+// The services of compose listen on this machine only, have limits, and no unneeded rights.
 func TestComposeDefaults(t *testing.T) {
 	t.Parallel()
 	for name, s := range composeServices(t) {

@@ -130,7 +130,7 @@ func (i *installation) holds(want []string) {
 	})
 }
 
-// TestPostgresIsRestored: a dump, changes after it, the loss, and what the page says then.
+// TestPostgresIsRestored: a dump, changes after it, the loss, and the procedure of the page.
 func TestPostgresIsRestored(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -200,11 +200,11 @@ func TestPostgresIsRestored(t *testing.T) {
 	if diff := cmp.Diff(own, identity()); diff != "" || len(own) != 7 {
 		t.Errorf("identity (-at the backup +after the restore), %d rows:\n%s", len(own), diff)
 	}
-	// The audit log is what it was at the backup: a digest of later tells that it is not all.
+	// The audit log is what it was at the backup: a later digest shows that entries are missing.
 	digest()
 	log.run(0, "audit", "verify", in, "--since="+kept)
 	log.run(1, "audit", "verify", in, "--since="+lost)
-	// A key is as it was, with both secrets, until it is revoked again; one of later is gone.
+	// A key is as it was, with both secrets, until it is revoked again; a later one is gone.
 	for secret, status := range map[string]int{made.Secret: 200, rotated.Secret: 200, later.Secret: 401} {
 		if a := i.call(http.MethodGet, "/workspace", secret, ""); a.status != status {
 			t.Errorf("a key after the restore: %d %s", a.status, a.raw)
@@ -218,7 +218,7 @@ func TestPostgresIsRestored(t *testing.T) {
 	}
 }
 
-// signIn writes a domain, a provider, an identity, and what a provider has of it, of a workspace.
+// signIn writes a domain, a provider, an identity, and SCIM data to a workspace.
 func signIn(t *testing.T, database, in string) {
 	t.Helper()
 	execute(t, database, `
@@ -335,8 +335,8 @@ func TestRedisIsRestored(t *testing.T) {
 	})
 }
 
-// TestUpgrade: a schema that lacks the newest migration, a server beside it, and back to
-// the records of before.
+// TestUpgrade: a schema that lacks the newest migration, a server beside it, and back to the
+// former records.
 func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	i := install(t)

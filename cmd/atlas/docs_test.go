@@ -86,7 +86,7 @@ func startDocs(t *testing.T) *docsService {
 	must(permits.Sample(t.Context(), dir, time.Now()))(t)
 	es := must(elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}}))(t)
 	report := must(indexer.Load(t.Context(), indexer.Options{Dir: dir, Elastic: es, Names: mappings.Names{Prefix: prefix}}))(t)
-	t.Cleanup(func() { // when nobody searches them: one node should not keep all of them
+	t.Cleanup(func() { // when nobody searches them: one node should not hold all of them
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		for _, d := range report.Datasets {

@@ -22,7 +22,7 @@ import (
 	"atlas/client"
 )
 
-// enrich runs `atlas enrich`, which must exit with a status.
+// enrich runs `atlas enrich` and checks its exit status.
 func (s *service) enrich(want int, args ...string) (out, errs string) {
 	s.t.Helper()
 	status, out, errs := s.atlas(append([]string{"enrich"}, args...)...)
@@ -127,7 +127,7 @@ func TestEnrich(t *testing.T) {
 		if used := s.used() - before; used != 2 { // equal rows are one
 			t.Errorf("%d credits", used)
 		}
-		// What was asked is not charged again, even if its output is lost.
+		// An earlier input is not charged again, even if its output is lost.
 		text, said := s.enrich(0, path, "--out", "-", "--fields", "name,phone")
 		if text != want || s.used()-before != 2 || !strings.Contains(said, "in the standard output; credits: 0 now") {
 			t.Errorf("%d credits, %s\n%s", s.used()-before, said, text)
@@ -247,8 +247,8 @@ func TestEnrich(t *testing.T) {
 	})
 }
 
-// An enrichment that is killed after the service has answered, and before it has the
-// answer, gets the same one again and is charged once.
+// An enrichment that is killed after the service has answered, and before it has the answer,
+// gets the same one again and is charged once.
 func TestEnrichIsKilled(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -302,7 +302,7 @@ func TestEnrichIsKilled(t *testing.T) {
 		killing.Store(nil)
 	}
 	kill()
-	kill("--max-credits", "30") // goes on with the batch that was asked for
+	kill("--max-credits", "30") // continues with the interrupted batch
 	if _, said := s.enrich(4, path, "--out", out, "--max-credits", "20"); !strings.Contains(said, "credits: 20 now") {
 		t.Error(said)
 	}
@@ -322,8 +322,8 @@ func TestEnrichIsKilled(t *testing.T) {
 	}
 }
 
-// The same list again, with and without the workspace named, costs nothing and is answered;
-// what was loaded since is found, and costs once.
+// The same list again, with and without the workspace named, is a free replay; newly loaded
+// firms are found, and charged once.
 func TestEnrichAgain(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)

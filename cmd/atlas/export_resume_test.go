@@ -78,7 +78,7 @@ func TestExportIsKilled(t *testing.T) {
 		state.Rows != strings.Count(want, "\n") || state.Credits != state.Rows || state.Bytes != int64(len(want)) {
 		t.Errorf("%v %+v", err, state)
 	}
-	// Each kill costs at most one page twice.
+	// Each kill charges at most one page twice.
 	if used := must(s.client(s.key).Usage(t.Context()))(t).ByTool["search_signals"]; used > 2*state.Rows+kills*client.MaxPage {
 		t.Errorf("%d credits for %d rows", used, state.Rows)
 	}

@@ -39,7 +39,7 @@ func (s *service) atlas(args ...string) (status int, out, errs string) {
 	return status, o.String(), e.String()
 }
 
-// export runs `atlas export`, which must exit with a status.
+// export runs `atlas export` and checks its exit status.
 func (s *service) export(want int, args ...string) string {
 	s.t.Helper()
 	status, _, errs := s.atlas(append([]string{"export"}, args...)...)
@@ -182,8 +182,8 @@ func TestSearchAndExport(t *testing.T) {
 	})
 }
 
-// exportByEnding compares exports of the same rows in several files, and one to the
-// standard output. A compressed one goes on after it was stopped.
+// exportByEnding compares exports of the same rows in several files, and one to the standard
+// output. A compressed one is resumed after an interruption.
 func (s *service) exportByEnding(t *testing.T, in func(string) string) {
 	s.export(0, "contacts", "--out", in("e.ndjson"))
 	want := contents(t, in("e.ndjson"))
@@ -393,8 +393,7 @@ func (s *service) exportJoin(t *testing.T, c *client.Client, in func(string) str
 	}
 }
 
-// exportFields exports members of the record that rows of books and Views have only when
-// they are asked for.
+// exportFields exports members that rows of books and Views have only on request.
 func (s *service) exportFields(t *testing.T, c *client.Client, v client.View, in func(string) string) {
 	fields := []string{"projects_count", "created_at", "tags", "notes"}
 	s.export(0, "--view", v.ID, "--fields", strings.Join(fields, ","), "--out", in("fields.ndjson"))

@@ -44,8 +44,8 @@ type faultyElastic struct {
 	failures int
 }
 
-// loadRequests counts the requests of a load: before the switch, and from the switch on.
-// Those publish what changed.
+// loadRequests counts the requests of a load: before the switch, and from the switch on, when
+// it publishes its changes.
 type loadRequests struct {
 	before, since int
 	took          time.Duration
@@ -96,8 +96,7 @@ func newFaultyElastic(t *testing.T, random *rand.Rand, poison map[string]catalog
 	return f
 }
 
-// measured takes the requests since the last call for those of a load that nothing
-// disturbed.
+// measured takes the requests since the last call as those of an undisturbed load.
 func (f *faultyElastic) measured(took time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -162,8 +161,7 @@ func isBulk(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, "/_bulk
 func isSwitch(r *http.Request) bool { return r.URL.Path == "/_aliases" && r.Method == http.MethodPost }
 
 // strikes kills the process if this is its kill point. A switch always kills it unless the
-// point is later. If another point was planned and missed, it is not executed: the next
-// process has it to do.
+// point is later. A missed point is passed to the next process.
 func (f *faultyElastic) strikes(r *http.Request, n loadRequests, after bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

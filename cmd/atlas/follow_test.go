@@ -27,7 +27,7 @@ import (
 	"atlas/internal/elastic"
 )
 
-// followed is a copy that `atlas follow` keeps of accounts.
+// followed is a copy of accounts that `atlas follow` maintains.
 type followed struct {
 	writable
 	name string
@@ -215,7 +215,7 @@ func TestFollow(t *testing.T) {
 		if said := some[i].follow(1, "--once"); !strings.Contains(said, `is another copy: {`) || !strings.Contains(said, "calgary") {
 			t.Errorf("without the filter: %s", said)
 		}
-		// A restart keeps what has not changed.
+		// A restart leaves unchanged records alone.
 		kept := func() any {
 			if f.name == "folder" {
 				return must(os.Stat(filepath.Join(f.args[1], "accounts", "01.ndjson")))(t).ModTime()
@@ -250,7 +250,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Searches see what a delta does before its changes are told: --verify waits for them.
+// Searches see a delta before its changes are published: --verify waits for them.
 func TestFollowVerifiesWhileADeltaIsApplied(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -310,7 +310,7 @@ func holding(t *testing.T, address string, wait func(*http.Request)) string {
 	return server.URL
 }
 
-// A run that is killed or interrupted at any point goes on: the copy ends equal.
+// A killed or interrupted run is resumed at any point: the copy ends equal.
 func TestFollowIsKilled(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -344,7 +344,7 @@ func TestFollowIsKilled(t *testing.T) {
 				for until := time.Now().Add(2 * time.Second); f.progress() == state && time.Now().Before(until); {
 					time.Sleep(time.Millisecond) // polling interval
 				}
-				time.Sleep(wait / 10) // somewhere in the work that follows
+				time.Sleep(wait / 10) // somewhere in the following work
 				if err := command.Process.Kill(); err != nil {
 					t.Fatal(err)
 				}
@@ -387,7 +387,7 @@ func (f followed) progress() string {
 	return strings.Join(f.sql(`SELECT state FROM `+f.args[3]+`_follow`), "")
 }
 
-// goesOn checks that a run without --once follows until it is interrupted, alone.
+// goesOn checks that a run without --once follows until it is interrupted, by itself.
 func (f followed) goesOn() {
 	f.t.Helper()
 	command, said := f.process()
@@ -410,7 +410,7 @@ func (f followed) goesOn() {
 	f.equal("followed on", nil)
 }
 
-// What atlas follow refuses, all problems at once.
+// Errors of atlas follow, all reported at once.
 func TestFollowRefuses(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -432,7 +432,7 @@ func TestFollowRefuses(t *testing.T) {
 			t.Error(said)
 		}
 	}
-	// Records of somebody else stay.
+	// Files that are not its own stay.
 	f := w.folder("foreign")
 	if err := os.MkdirAll(filepath.Join(f.args[1], "accounts"), 0o700); err != nil {
 		t.Fatal(err)

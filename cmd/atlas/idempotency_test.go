@@ -77,7 +77,7 @@ func (w *tripwire) forward(from, to net.Conn) {
 	}
 }
 
-// send sends a request with a key and returns status, whether it was answered before, and
+// send sends a request with a key and returns the status, whether the answer is a replay, and
 // the body. Without an answer the status is 0.
 func send(t *testing.T, base, token, idempotencyKey, path, body string) (status int, again bool, wait time.Duration, text []byte) {
 	t.Helper()
@@ -101,14 +101,14 @@ func send(t *testing.T, base, token, idempotencyKey, path, body string) (status 
 }
 
 // A server is killed (SIGKILL) at each chunk of bytes that it exchanges with Redis and
-// Postgres during a request; another one gets the repetition. What costs is charged once,
-// what creates creates once.
+// Postgres during a request; another one gets the repetition. Charges and creations happen
+// once.
 func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 	t.Parallel()
 	s := start(t, 1_000_000)
 	for name, c := range map[string]struct {
 		path, body string
-		every      int // one chunk in so many
+		every      int // every how many chunks
 		check      func(in workspace.ID, key string) error
 	}{
 		"search": {"/data/accounts/search", `{"limit":3}`, 1, func(_ workspace.ID, key string) error {

@@ -21,8 +21,8 @@ import (
 	"atlas/workspace/scim"
 )
 
-// An operator lets a member in where no provider does: by a link, once, which the audit logs of
-// their workspaces tell of; and deletes the provider.
+// An operator signs in a member where no provider does, by a link that works once and is in
+// the audit logs of their workspaces; and deletes the provider.
 func TestOperatorLetsAMemberIn(t *testing.T) {
 	t.Parallel()
 	d := pgtest.New(t)

@@ -15,8 +15,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// What a key did is listed, what would be undone is told before, and it is undone once the key is
-// revoked.
+// The actions of a key are listed, a dry run shows what would be undone, and they are undone
+// once the key is revoked.
 func (s *service) keyActionsCommand(t *testing.T) {
 	token, in := s.user(people.Owner), s.pro.ID.String()
 	atlas := func(want int, args ...string) (out, errs string) {

@@ -21,14 +21,14 @@ func TestOtherLanguages(t *testing.T) {
 		return // scripts/test says which are not checked
 	}
 	s := start(t, 0)
-	copied := t.TempDir() // which the example of DuckDB reads
+	copied := t.TempDir() // for the example of DuckDB
 	if status, _, errs := s.atlas(
 		"follow", "projects", "--filter", "primary_use=multifamily", "--dir", filepath.Join(copied, "copy"), "--once", "--yes",
 	); status != 0 {
 		t.Fatal(errs)
 	}
 	for _, language := range languages {
-		t.Run(language, func(t *testing.T) { // one after the other: examples say what their workspace has used
+		t.Run(language, func(t *testing.T) { // sequential: examples print what their workspace has used
 			cmd := exec.CommandContext(t.Context(), "../../scripts/clients", language, "readme")
 			cmd.Env = append(os.Environ(), "ATLAS_URL="+s.base, "ATLAS_API_KEY="+s.key, "ATLAS_COPIED="+copied)
 			var said bytes.Buffer

@@ -25,8 +25,8 @@ for await (const r of atlas.book.projects.all({ fields: ["notes"], sort: { field
 `,
 }
 
-// A program that repeats its walk under the same key gets the same records, also if they have
-// become too long for its pages since. It pays for one more page then.
+// A program that repeats its walk with the same keys gets the same records, also if they have
+// become too long for its pages since. It then pays for one more page.
 func TestClientsFetchWhatRepetitionsLeaveOut(t *testing.T) {
 	t.Parallel()
 	const n, page = 6, 4

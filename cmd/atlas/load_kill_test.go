@@ -192,7 +192,7 @@ func (l *loader) store(t *testing.T) *postgres.Store {
 	return l.database.OpenApp(t, postgres.Options{MaxConns: 2})
 }
 
-// changed is what the feed says of each record since follow, which it has to know still.
+// changed is the latest change of each record since follow; the feed must still have them.
 func (l *loader) changed(t *testing.T) map[string]changes.Op {
 	t.Helper()
 	all, store := map[string]changes.Op{}, l.store(t)

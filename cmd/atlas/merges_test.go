@@ -11,8 +11,8 @@ import (
 	"atlas/client"
 )
 
-// A record became another: the API says so, a follower follows, and what the workspace
-// held of it is of the other within seconds.
+// After a merge the API names the target, a follower follows, and the workspace's data moves
+// to the target within seconds.
 func TestMerges(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)

@@ -294,7 +294,7 @@ func TestMistakesOnTheCommandLine(t *testing.T) {
 	}
 }
 
-// A list of no job of a kind that there is not says so.
+// A list of jobs of an unknown kind is an error.
 func TestUnknownKindOfJobs(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)

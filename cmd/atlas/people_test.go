@@ -63,7 +63,7 @@ func TestOperatorOfPeople(t *testing.T) {
 		}
 		return all
 	}
-	// A transaction in progress on the server, of any test, holds up what is told.
+	// A transaction in progress on the server, of any test, delays the feed.
 	for until := time.Now().Add(30 * time.Second); len(export()) < 6 && time.Now().Before(until); {
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -27,7 +27,7 @@ func (w writable) link(want int, args ...string) (stdout, stderr string) {
 	return out.String(), errs.String()
 }
 
-// mailed returns the link of a letter, and its text.
+// mailed returns the link of an e-mail, and its text.
 func mailed(t *testing.T, e mailtest.Event) (link *url.URL, text string) {
 	t.Helper()
 	m := must(netmail.ReadMessage(strings.NewReader(e.Data)))(t)
@@ -45,8 +45,8 @@ func mailed(t *testing.T, e mailtest.Event) (link *url.URL, text string) {
 	panic("unreachable")
 }
 
-// A person gets a letter at the address on file, opens its page, presses the button and is in no
-// answer within a minute. Nothing happens before.
+// A person gets an e-mail at the address on file, opens its page, presses the button and is
+// in no answer within a minute. Nothing happens before.
 func TestPersonErasesByLink(t *testing.T) {
 	t.Parallel()
 	letters := mailtest.Start(t, mailtest.Behaviour{})
@@ -136,8 +136,8 @@ func TestPersonErasesByLink(t *testing.T) {
 	}
 }
 
-// Anybody may ask for a letter where the operator permits it: it goes to the address on file, and
-// its button erases.
+// Anybody may request an e-mail where the operator permits it: it goes to the address on
+// file, and its button erases.
 func TestPersonAsksForTheLetter(t *testing.T) {
 	t.Parallel()
 	letters := mailtest.Start(t, mailtest.Behaviour{})
@@ -178,7 +178,7 @@ func TestPersonAsksForTheLetter(t *testing.T) {
 	}
 }
 
-// The form is refused where no letter could be sent.
+// The form is refused where no e-mail can be sent.
 func TestErasureFormNeedsLetters(t *testing.T) {
 	t.Parallel()
 	err := server.Config{ErasureForm: true}.Check()

@@ -18,11 +18,11 @@ import (
 	"atlas/service/endpoint"
 )
 
-// promisedFile has what a release promises of the OpenAPI document and the command line,
-// a line each (docs/compatibility.md).
+// promisedFile has the promises of a release about the OpenAPI document and the command line,
+// one per line (docs/compatibility.md).
 const promisedFile = "promised.txt.gz"
 
-// TestPromisesAreKept: nothing is gone that a release promised.
+// TestPromisesAreKept: nothing that a release promised is missing.
 func TestPromisesAreKept(t *testing.T) {
 	t.Parallel()
 	now := map[string]bool{}

@@ -198,8 +198,8 @@ func (s *service) searchesAndKeeps(t *testing.T) {
 	}
 }
 
-// isUnavailable checks the answer to clients when the settings do not fit: an error of
-// the server that is not charged and ends when an operator corrects the settings.
+// isUnavailable checks the answer to clients when the settings do not fit: an uncharged
+// server error that ends when an operator corrects the settings.
 func (s *service) isUnavailable(t *testing.T) {
 	t.Helper()
 	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusServiceUnavailable ||

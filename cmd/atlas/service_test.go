@@ -90,7 +90,7 @@ func testConfig(t *testing.T, d *pgtest.Databases) server.Config {
 			HeldIndexPrefix: "e2e-" + strings.ReplaceAll(d.Name, "_", "-") + "-",
 		},
 		Listen: "127.0.0.1:0", PostgresURL: d.App, PostgresSystemURL: d.System,
-		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is no fault here
+		RedisURL: backends.Redis(t), RedisPrefix: "e2e:" + d.Name + ":", RedisTimeout: 5 * time.Second, // a busy machine is not an error here
 		CursorKeys: []string{"0123456789abcdef"}, JWTSecret: testSecret, SearchTimeout: 30 * time.Second,
 		Operation: server.Operation{
 			MaxRequests: endpoint.DefaultMaxRequests, MCP: true, MCPMaxBytes: mcp.DefaultMaxBytes,
@@ -162,8 +162,8 @@ func (s *service) serve(t *testing.T) {
 	}
 }
 
-// settleFeed tells a new database of the generation that searches use. Else its server
-// would start the feed over some seconds later, and a cursor of before would be too old.
+// settleFeed makes a new database know the served generation. Otherwise its server would
+// start the feed over some seconds later, and earlier cursors would be too old.
 func settleFeed(t *testing.T, c server.Config, system *postgres.System) {
 	t.Helper()
 	es, err := elastic.New(elastic.Config{Addresses: []string{backends.Elasticsearch(t)}})

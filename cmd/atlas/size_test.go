@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The binary is as large as docs/deploy.md says, within 2%, with the files of the Explorer
-// and without: what makes it larger is noticed, and what makes it smaller is written down.
+// The binary has the size in docs/deploy.md, within 2%, with the files of the Explorer and
+// without, so that every change of it is noticed and documented.
 func TestSizeOfTheBinary(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join(repository, "docs/deploy.md"))

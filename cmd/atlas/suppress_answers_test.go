@@ -26,8 +26,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// surroundings are what a workspace has beside its book that can name the person: a board, an
-// alert, a webhook whose receiver is down, and cursors that end at the person.
+// surroundings are objects of a workspace outside its book that can name the person: a board,
+// an alert, a webhook whose receiver is down, and cursors at the person.
 type surroundings struct {
 	w       writable
 	user    string
@@ -93,7 +93,7 @@ func (s *surroundings) ask(method, path, body string) answer {
 	return a
 }
 
-// made returns the id of what a request made.
+// made returns the id of the created object.
 func (s *surroundings) made(path, body string) string {
 	s.w.t.Helper()
 	_, after, _ := strings.Cut(string(s.ask("POST", path, body).raw), `"id":"`)
@@ -101,7 +101,7 @@ func (s *surroundings) made(path, body string) string {
 	return id
 }
 
-// matched are the records of which the alert knows that they match.
+// matched are the known matches of the alert.
 func (s *surroundings) matched() alerts.Set {
 	s.w.t.Helper()
 	rows := s.w.sql(`SELECT encode(matched, 'hex') FROM watched_views WHERE view_id = $1 AND matched IS NOT NULL`, s.view)
@@ -111,7 +111,7 @@ func (s *surroundings) matched() alerts.Set {
 	return must(alerts.Unpack(must(hex.DecodeString(rows[0]))(s.w.t)))(s.w.t)
 }
 
-// told fails unless the alert and the webhook were told of a person that matches.
+// told fails unless the alert and the webhook reported a person that matches.
 func (s *surroundings) told(id string) {
 	s.w.t.Helper()
 	s.w.eventually("the alert tells of the person", func() bool {
@@ -122,7 +122,7 @@ func (s *surroundings) told(id string) {
 	})
 }
 
-// wantErased fails unless nothing of them has the persons.
+// wantErased fails if any of them still has the persons.
 func (s *surroundings) wantErased(ids ...string) {
 	w := s.w
 	w.t.Helper()
@@ -155,7 +155,7 @@ func (s *surroundings) wantErased(ids ...string) {
 	}
 }
 
-// shows reports whether a text has a value of the person, as it is or in base64.
+// shows reports whether a text has a value of the person, plain or in base64.
 func shows(text string) bool {
 	lower := strings.ToLower(text)
 	for _, value := range []string{"adalgisa", adaPhone, "call her", "@quillfeather"} { // words of a request are repeated
@@ -190,7 +190,7 @@ func (w writable) agents(tool, arguments string) string {
 	return string(text)
 }
 
-// asked are requests that can show the person. What they ask for they may repeat.
+// asked are requests that can show the person. Answers may repeat their words.
 func (w writable) asked(view string) map[string]func() string {
 	const byName = `{"query":"Quillfeather","limit":5,"highlight":true}`
 	const address = `{"filters":{"email":{"value":"` + adaEmail + `"}}`

@@ -32,7 +32,7 @@ const (
 
 const suppressionKey = "1:0123456789abcdef0123456789abcdef"
 
-// suppress runs a command of `atlas suppress`, which must exit with a status.
+// suppress runs a command of `atlas suppress` and checks its exit status.
 func (w writable) suppress(want int, args ...string) (stdout, stderr string) {
 	w.t.Helper()
 	var out bytes.Buffer
@@ -70,7 +70,7 @@ func (w writable) keyed(args ...string) string {
 	return out
 }
 
-// verify compares a folder with what is served: suppressed lines are no difference.
+// verify compares a folder with the served generation: suppressed lines are not differences.
 func (w writable) verify(dir string) {
 	w.t.Helper()
 	var out bytes.Buffer
@@ -114,8 +114,8 @@ func (w writable) peopleAs(ada string) string {
 	return dir
 }
 
-// A person is erased while a load, a delta, a rollback and a follower are at work, and is
-// nowhere afterwards: in no answer, in no store, and no load brings the person back.
+// A person is erased during a load, a delta, a rollback and a follower, and is nowhere
+// afterwards: in no answer, in no store, and no load restores the person.
 func TestErasedPerson(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t, func(c *server.Config) { c.Webhooks.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
@@ -124,7 +124,7 @@ func TestErasedPerson(t *testing.T) {
 	w.index(0, "load", w.people(), "--force", "--allow-missing", "--dead-letters", filepath.Join(w.dir, "letters.ndjson"))
 	start := w.changes("contacts", `{}`)
 
-	// What the workspace has of the person.
+	// The workspace's data on the person.
 	ok := func(method, path, body string, header ...string) answer {
 		t.Helper()
 		a := w.call(method, path, w.key, body, header...)
@@ -172,7 +172,7 @@ func TestErasedPerson(t *testing.T) {
 	}
 	ok("GET", "/data/contacts/"+ada, "")
 
-	// All that is held, in one file.
+	// All stored data, in one file.
 	out = w.person("--email", adaEmail)
 	for _, want := range []string{adaPhone, "Call her", viewID, `"accounts": [`, firm} {
 		if !strings.Contains(out, want) && !strings.Contains(out, strings.ReplaceAll(want, ": ", ":")) {
@@ -202,7 +202,7 @@ func TestErasedPerson(t *testing.T) {
 		!strings.Contains(said, `"suppressed":2`) {
 		t.Errorf("a delta: %s", said)
 	}
-	// Another spelling, in a line that is no JSON too: left out, and in no dead letter.
+	// Another spelling, also in a line of invalid JSON: left out, and in no dead letter.
 	unusual := `{"id":"20000000-0000-4000-8000-00000000ada3","name":"X","email":"Ａdalgisa@quill\u200bfeather。example"}`
 	unusual = strings.ReplaceAll(unusual, `\u200b`, "\u200b")
 	if said := w.keyed("apply", "--contacts", w.file(unusual, strings.TrimSuffix(unusual, "}")), "--json"); !strings.Contains(
@@ -211,7 +211,7 @@ func TestErasedPerson(t *testing.T) {
 		t.Errorf("unusual spellings: %s", said)
 	}
 	w.verify(w.people())
-	w.suppress(0, "add", "--email", adaEmail) // again changes nothing
+	w.suppress(0, "add", "--email", adaEmail) // a repetition changes nothing
 	events, _ := operatorCLI{t, w.config.PostgresSystemURL}.run(0, "audit", "list", "--action=suppression,person", "--json")
 	for _, want := range []string{"suppression.added", "person.exported", `"operator"`, "suppress add"} {
 		if !strings.Contains(events, want) || strings.Contains(events, "uill") {
@@ -222,7 +222,7 @@ func TestErasedPerson(t *testing.T) {
 	w.wantErased("after a load", viewID, search)
 	w.wantAnswers("after a load", viewID, false)
 	around.wantErased(ada)
-	// A repetition has no record: only its id was kept.
+	// A replay has no record: only its id was stored.
 	for _, a := range []answer{
 		w.call("POST", "/data/contacts/search", w.key, search, "Idempotency-Key", again+"2"),
 		w.call("POST", "/workspace/contacts/upsert", w.key, `{"contact_id":"`+ada+`","notes":"Call her","tags":["a"]}`, "Idempotency-Key", again),
@@ -268,7 +268,7 @@ func TestErasedPerson(t *testing.T) {
 	if out = w.person("--email", adaEmail); strings.Contains(out, adaPhone) || !strings.Contains(out, `true`) {
 		t.Errorf("the export of an erased person: %s", out)
 	}
-	// What people wrote elsewhere stays, and is named.
+	// Text that people wrote elsewhere stays, and is reported.
 	ok("POST", "/workspace/contacts/upsert", `{"contact_id":"`+person+`","notes":"Knows `+adaName+`"}`)
 	ok("POST", "/workspace/boards/upsert", `{"name":"B","tiles":[{"kind":"chart","title":"T","dataset":"contacts","of":"data",
 		"request":{"query":"`+adaName+`","facets":[{"field":"role"}]}}]}`)
@@ -288,7 +288,7 @@ func TestErasedPerson(t *testing.T) {
 // wantErased fails unless no answer has the person, within a minute.
 func (w writable) wantErased(when, view, search string) {
 	w.t.Helper()
-	// What was asked for is repeated among the words that are not found.
+	// The search text is repeated among the words that are not found.
 	named := func(a answer, body string) bool {
 		return bytes.Contains(a.raw, []byte(adaPhone)) || bytes.Contains(a.raw, []byte("Call her")) ||
 			bytes.Contains(bytes.ToLower(a.raw), []byte("adalgisa")) && !strings.Contains(strings.ToLower(body), "adalgisa")
@@ -323,7 +323,7 @@ func (w writable) wantErased(when, view, search string) {
 	}
 }
 
-// A value of several records erases none of them unasked.
+// A value of several records erases none of them without confirmation.
 func TestSuppressSeveral(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)
@@ -352,7 +352,7 @@ func TestSuppressSeveral(t *testing.T) {
 	}
 }
 
-// A backup of before an erasure has the person again, until the list is imported.
+// A backup from before an erasure has the person again, until the list is imported.
 func TestRestoredList(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -395,7 +395,7 @@ func TestRestoredList(t *testing.T) {
 		t.Fatalf("after the restore %d documents and %d overlays", indexed, overlays)
 	}
 	w.suppress(0, "import", list)
-	w.suppress(0, "import", list) // again changes nothing
+	w.suppress(0, "import", list) // a repetition changes nothing
 	i.serve()
 	for _, path := range []string{"/data/contacts/", "/workspace/contacts/"} {
 		if a := i.call(http.MethodGet, path+person.ID, i.key, ""); a.status != http.StatusNotFound {
@@ -410,7 +410,7 @@ func TestRestoredList(t *testing.T) {
 	}
 }
 
-// A process that is killed while it erases is followed by one that ends it.
+// A killed erasure is completed by the next one.
 func TestKilledErasure(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t)

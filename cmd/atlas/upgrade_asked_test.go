@@ -16,7 +16,8 @@ import (
 	"atlas/internal/devstack/backends"
 )
 
-// conversation is what a client says to a release, some of it for a later one to repeat.
+// conversation is a client's requests to a release, some of which a later one must answer the
+// same.
 type conversation struct {
 	writable
 	user string // a token
@@ -69,7 +70,8 @@ func (c conversation) ids(dataset string) []string {
 	return c.ok(false, "POST", "/data/"+dataset+"/search", `{"limit":8}`).ids(c.t)
 }
 
-// inhabitWorkspace writes what a workspace can have, and returns the id of a Static View.
+// inhabitWorkspace writes every kind of object to a workspace, and returns the id of a Static
+// View.
 func (c conversation) inhabitWorkspace() (view string) {
 	accounts, contacts, projects := c.ids("accounts"), c.ids("contacts"), c.ids("projects")
 	for i := range 3 {
@@ -99,7 +101,7 @@ func (c conversation) inhabitWorkspace() (view string) {
 	return view
 }
 
-// converse asks what a client of the release may ask again, or goes on with.
+// converse sends the requests that a client of the release may repeat or continue.
 func (c conversation) converse(view, changes, ofWorkspace string) {
 	project, account := c.ids("projects")[0], c.ids("accounts")[0]
 	for _, path := range []string{
@@ -149,7 +151,7 @@ func (c conversation) converse(view, changes, ofWorkspace string) {
 	c.pages(true, "GET", "/workspace/api-keys/"+keyID+"/actions?limit=1", "")
 }
 
-// asks sends a request that a later version answers again.
+// asks sends a request that a later version must answer the same.
 func (c conversation) asks(byUser bool, method, path, body string) {
 	c.t.Helper()
 	a := c.ok(byUser, method, path, body)
@@ -181,7 +183,7 @@ func (c conversation) pages(byUser bool, method, path, body string) {
 	}
 }
 
-// recorder is a proxy before Elasticsearch that keeps what changes it, in order.
+// recorder is a proxy before Elasticsearch that records changing requests, in order.
 type recorder struct {
 	lock  sync.Mutex
 	kept  []written
@@ -232,8 +234,7 @@ func (w writable) recordElastic() *recorder {
 	return r
 }
 
-// changesElastic reports whether a request changes something: not, if it reads or asks to
-// merge segments.
+// changesElastic reports whether a request changes something: reads and force merges do not.
 func changesElastic(r *http.Request) bool {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return false
@@ -243,7 +244,7 @@ func changesElastic(r *http.Request) bool {
 		!slices.Contains([]string{"_search", "_msearch", "_count", "_mget", "_analyze", "_forcemerge", "_validate", "_pit", "_explain"}, last)
 }
 
-// beforeBulk has stop called before the second bulk from now on; nil: never.
+// beforeBulk makes stop be called before the second bulk from now on; nil: never.
 func (r *recorder) beforeBulk(stop func()) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -33,8 +33,8 @@ import (
 // writes one.
 const releases = "testdata/upgrade"
 
-// The files of a folder. Names that differ from one installation to the next, such as the
-// address of the service, are written as in placeholders.
+// The files of a folder. Values that differ between installations, such as the address of the
+// service, are placeholders.
 const (
 	releaseFile  = "release.json"          // a released
 	dumpFile     = "postgres.sql.gz"       // a dump of the database
@@ -42,7 +42,7 @@ const (
 	filesArchive = "files.tar.gz"          // the folders of the commands
 )
 
-// released is what clients of a release have, and what they were answered.
+// released is what clients of a release have, and the answers that they got.
 type released struct {
 	Workspace workspace.ID     `json:"workspace"`
 	User      workspace.UserID `json:"user"`
@@ -51,7 +51,7 @@ type released struct {
 	Asked     []asked          `json:"asked"`
 }
 
-// asked is a request, which may go on with a cursor, and its answer.
+// asked is a request, which may continue a cursor, and its answer.
 type asked struct {
 	ByUser bool            `json:"by_user,omitzero"` // not by the first key
 	Method string          `json:"method"`
@@ -85,8 +85,8 @@ func (w writable) settled(text []byte) []byte {
 	return text
 }
 
-// TestUpgradeFromReleases: what an older release left is migrated, and goes on with this
-// program.
+// TestUpgradeFromReleases: the data of an older release is migrated, and this program
+// continues with it.
 func TestUpgradeFromReleases(t *testing.T) {
 	t.Parallel()
 	folders := must(os.ReadDir(releases))(t)
@@ -132,7 +132,7 @@ func upgradeFrom(t *testing.T, folder string) {
 		t.Errorf("the audit log: %+v", verified)
 	}
 
-	// An export is resumed: what the release wrote stays.
+	// An export is resumed: the part that the release wrote stays.
 	out := filepath.Join(w.dir, "export", "signals.ndjson")
 	begun := contents(t, out)
 	w.export(0, "signals", "--out", out)
@@ -141,7 +141,7 @@ func upgradeFrom(t *testing.T, folder string) {
 		t.Errorf("the export had %d bytes and has %d, not the signals", len(begun), len(all))
 	}
 
-	// A copy follows, through a delta and then a load. The list of suppressions still holds.
+	// A copy follows, through a delta and then a load. The list of suppressions still applies.
 	copied := w.folder("copy")
 	delta := w.file(`{"id":"` + firm + `","name":"Came after the upgrade","updated_at":"2026-06-01"}`)
 	w.keyed("apply", "--accounts", delta)
@@ -156,7 +156,7 @@ func upgradeFrom(t *testing.T, folder string) {
 	copied.equal("after a load", nil)
 }
 
-// resumesLoad: a load that the release began is resumed, or refused with what to do.
+// resumesLoad: a load of the release is resumed, or refused with the remedy.
 func (w writable) resumesLoad() {
 	w.t.Helper()
 	args := w.loadArgs(filepath.Join(w.dir, "next"))
@@ -187,7 +187,7 @@ func (w writable) loadArgs(dir string) []string {
 	}
 }
 
-// asksAgain sends a request of a release. The answer may have more members, and no less.
+// asksAgain repeats a request of a release. The answer may have more members, but not fewer.
 func (w writable) asksAgain(a asked, user string) {
 	w.t.Helper()
 	by := w.key
@@ -206,12 +206,12 @@ func (w writable) asksAgain(a asked, user string) {
 	}
 }
 
-// passing are members whose values are of the moment.
+// passing are members whose values depend on the time.
 var passing = map[string]bool{
 	"search_after": true, "next": true, "last_used_at": true, "last_used_from": true, "lag_s": true, "caught_up": true,
 }
 
-// less lists what of a JSON value another one has not.
+// less lists what a JSON value lacks of another.
 func less(at string, want, have any) (lacks []string) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -242,7 +242,7 @@ func less(at string, want, have any) (lacks []string) {
 	return lacks
 }
 
-// restore makes an installation of a folder. Nothing is migrated and served yet.
+// restore creates an installation from a folder, before migration and start.
 func restore(t *testing.T, folder string) (w writable, of released) {
 	t.Helper()
 	d := pgtest.Empty(t, "")
@@ -295,7 +295,7 @@ func installed(t *testing.T, d *pgtest.Databases) writable {
 	t.Helper()
 	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
 	s.config.IndexPrefix = ownPrefix(t)
-	s.config.ChangesKept = 10 * 365 * 24 * time.Hour // what a release kept does not become too old
+	s.config.ChangesKept = 10 * 365 * 24 * time.Hour // the feed of a release does not expire
 	if err := s.config.Check(); err != nil {
 		t.Fatal(err)
 	}
@@ -340,7 +340,7 @@ func (w writable) rows() map[string]int {
 	return counts
 }
 
-// unpack writes the files of the commands into the folder, with the times that they had.
+// unpack writes the files of the commands into the folder, with their former times.
 func (w writable) unpack(archive string) {
 	w.t.Helper()
 	files := tar.NewReader(bytes.NewReader(unzipped(w.t, archive)))

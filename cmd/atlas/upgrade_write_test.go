@@ -32,7 +32,7 @@ var writesRelease = flag.String("release", "", "the release, such as 1.0, whose 
 // everySignal is what the export of a release asks for.
 var everySignal = client.Search{}
 
-// suppressed is a line of a person who had it erased.
+// suppressed is a line of a suppressed person.
 const suppressed = `{"id":"` + person + `","name":"Ada Gone","email":"ada@gone.example","updated_at":"2026-02-01"}`
 
 // TestWriteRelease writes the folder of a release, which TestUpgradeFromReleases reads:
@@ -80,8 +80,8 @@ func TestWriteRelease(t *testing.T) {
 	}
 }
 
-// inhabit gives the installation records, people, keys, and something of everything, and
-// asks what a client may go on with.
+// inhabit gives the installation records, people, keys, and every kind of object, and sends
+// the requests that a client may continue.
 func (w writable) inhabit(record *recorder) (of released) {
 	t, ctx := w.t, w.t.Context()
 	data, next := filepath.Join(w.dir, "data"), filepath.Join(w.dir, "next")
@@ -154,7 +154,7 @@ func (w writable) inhabit(record *recorder) (of released) {
 	return of
 }
 
-// fillTables gives a row to each table that nothing else fills.
+// fillTables adds a row to each table that nothing else fills.
 func (w writable) fillTables(of released) {
 	w.t.Helper()
 	in, user := of.Workspace.String(), of.User.String()
@@ -183,7 +183,7 @@ func (w writable) fillTables(of released) {
 		UPDATE jobs SET state = 'done', ended_at = created_at, lease = NULL`)
 }
 
-// interruptLoad begins a load and ends it when it has written a part of its documents.
+// interruptLoad begins a load and stops it when it has written a part of its documents.
 func (w writable) interruptLoad(record *recorder, next string) {
 	w.t.Helper()
 	ctx, stop := context.WithCancel(w.t.Context())

@@ -16,7 +16,7 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// eventLog is a receiver that keeps the events whose signature is valid.
+// eventLog is a receiver that records the events with a valid signature.
 type eventLog struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -42,7 +42,7 @@ func receiveEvents(t *testing.T) *eventLog {
 	return l
 }
 
-// has reports whether an event of a type came whose data contain all texts.
+// has reports whether an event of a type was received whose data contain all texts.
 func (l *eventLog) has(kind client.Event, texts ...string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func TestWebhooksAreTold(t *testing.T) {
 		t.Fatalf("%s, %v", a.raw, err)
 	}
 	must(c.Webhooks.UpsertOfViews(ctx, hook.ID, hook.URL, []string{view.View.ID}, append(hook.Events, "view.matched")...))(t)
-	// What matches before the first look is known.
+	// Matches before the first look are known.
 	n := 100
 	w.eventually("records that match a View are told", func() bool {
 		n++

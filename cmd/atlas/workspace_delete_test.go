@@ -54,7 +54,7 @@ func (s *service) delete(want int, args ...string) (r operator.WorkspaceDeletion
 	return r, errs.String()
 }
 
-// placesOf lists where the id of a workspace is, by a reading of its own.
+// placesOf lists where the id of a workspace is stored, by reading every store.
 func (s *service) placesOf(id string) (left []string) {
 	s.t.Helper()
 	ctx := s.t.Context()
@@ -132,7 +132,7 @@ func (s *service) signIn(user workspace.UserID, own identity.Own) (stays func() 
 	return func() bool { _, err := sessions.Get(s.t.Context(), token); return err == nil }
 }
 
-// fill gives the workspace something of everything.
+// fill gives the workspace every kind of object.
 func (s *service) fill() (ids []string) {
 	s.t.Helper()
 	ok := func(method, path, body string, header ...string) answer {
@@ -158,8 +158,8 @@ func (s *service) fill() (ids []string) {
 	return ids
 }
 
-// A workspace is deleted while requests of all kinds run: it is nowhere afterwards, by an own
-// reading of every store, and what others have stays. The export has everything first.
+// A workspace is deleted while requests of all kinds run: every store is read and has nothing
+// of it afterwards, and other workspaces are unchanged. The export has everything first.
 func TestDeletedWorkspace(t *testing.T) {
 	t.Parallel()
 	s := start(t, 0)
@@ -174,7 +174,7 @@ func TestDeletedWorkspace(t *testing.T) {
 	own := identity.Own{Workspace: s.pro.ID, Provider: identity.ProviderID(uuid.New())}
 	ofMia, ofNoraHere := s.signIn(mia.ID, identity.Own{}), s.signIn(nora.ID, own)
 	ofNora := s.signIn(nora.ID, identity.Own{})
-	// Who was removed is known by the provider still.
+	// The provider still has a removed person.
 	former := s.known("former@example.com")
 	elsewhere := "?workspace_id=" + other.ID.String()
 	theirs := `{"contact_id":"` + ids[0] + `","notes":"theirs"}`
@@ -248,7 +248,7 @@ func TestDeletedWorkspace(t *testing.T) {
 		}
 	}
 
-	// Who was here alone is gone, others and the other workspace are as they were.
+	// Users of this workspace only are gone, others and the other workspace are unchanged.
 	if left := s.placesOf(mia.ID.String()); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of the member: %v", left)
 	}
@@ -280,7 +280,7 @@ func TestDeletedWorkspace(t *testing.T) {
 	if again, _ := s.delete(0, "--confirm", "Test"); !again.Deleted || fmt.Sprint(again.Places) != fmt.Sprint(report.Places) {
 		t.Errorf("again: %+v, was %+v", again, report)
 	}
-	s.key = both // of which the log has nothing either
+	s.key = both // the log has nothing of them either
 }
 
 // known makes a user whom only the provider of the workspace names.
@@ -335,7 +335,7 @@ func (s *service) checkExport(folder string) {
 	}
 }
 
-// A deletion that is killed anywhere is ended by the next.
+// A deletion that is killed at any point is completed by the next.
 func TestDeletionKilledHalfway(t *testing.T) {
 	t.Parallel()
 	for _, at := range []string{"closing the workspace", "writing everything", "deleting its rows", "deleting its documents"} {
