@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/procfs"
 )
 
-// setApart gives Elasticsearch the last core to itself and everything else the others, from
-// now on: Atlas, which is started later, has the cores of this process. It fails where the
-// processes are not of this machine, and on one core.
+// setApart gives Elasticsearch the last core and everything else the others. Atlas, which is
+// started later, inherits the cores of this process. It fails if the processes are not on
+// this machine, or with one core.
 func (i *installation) setApart() {
 	cores := runtime.NumCPU()
 	if cores < 2 {
@@ -43,7 +43,7 @@ func (i *installation) setApart() {
 	}
 }
 
-// onCores keeps all threads of a process on some cores.
+// onCores pins all threads of a process to some cores.
 func onCores(cores string, pid int) {
 	out, err := exec.Command("taskset", "--all-tasks", "--cpu-list", "--pid", cores, strconv.Itoa(pid)).CombinedOutput() // #nosec G204 -- a program of this machine
 	if err != nil {

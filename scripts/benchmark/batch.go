@@ -99,7 +99,7 @@ func (b *batchReport) measure(s *sides, c *batchCmd) {
 	s.warmUp(c.Connections, 2*time.Duration(c.Seconds)*time.Second)
 	totals := make([]int, len(b.Ways))
 	for i, w := range b.Ways {
-		for _, r := range w.requests { // what the answers are, and how long one pass takes
+		for _, r := range w.requests { // get the answers, and measure one pass
 			r.Expect(must(w.client.Do(s.ctx, r, nil)))
 		}
 		once := must(w.client.Closed(s.ctx, w.requests, w.Connections, len(w.requests)))

@@ -32,7 +32,7 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// changesCmd measures the feed of changes: what it adds to loads and deltas, how fast it is
+// changesCmd measures the feed of changes: its cost for loads and deltas, how fast it is
 // read, and how far behind a follower is.
 type changesCmd struct {
 	Dir     string `type:"existingdir" help:"Folder for a temporary one with backends and data (default: the system's)."`
@@ -71,7 +71,7 @@ type changesReport struct {
 	// LoadCPU and LoadAloneCPU are seconds of processor time, of all processes. Other
 	// programs on the machine change them less.
 	LoadCPU, LoadAloneCPU report.Spread
-	// LoadShare, LoadCPUShare and DeltaShare are what the feed adds, in percent, by round.
+	// LoadShare, LoadCPUShare and DeltaShare are the cost of the feed in percent, by round.
 	LoadShare, LoadCPUShare, DeltaShare report.Spread
 	// DeltaFeed is how long a delta waits for the feed's statements, in seconds. It has
 	// less noise than the difference of two deltas.
@@ -82,7 +82,7 @@ type changesReport struct {
 	// Behind is how long after the end of a delta its follower has it, in seconds; 0 if
 	// it had it before.
 	Behind report.Spread `json:"follower_seconds_behind"`
-	// Bytes is what a kept change takes in Postgres, with its indices.
+	// Bytes is the size of a stored change in Postgres, with its indices.
 	Bytes float64 `json:"bytes"`
 }
 
@@ -252,7 +252,7 @@ func (b *changesBench) cpu() float64 {
 	return sum
 }
 
-// tell tells of a load that did not.
+// tell publishes the changes of a load that did not.
 func (b *changesBench) tell() { check(b.feed.Settle(b.ctx, "")) }
 
 // delta applies changes of 1 % of the records, and returns how many seconds that took.

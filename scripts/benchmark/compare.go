@@ -46,8 +46,8 @@ func (t threeWays) row(name string) []string {
 	return append([]string{name}, report.Texts(2, t.Service, t.Direct, t.Added)...)
 }
 
-// compared compares one kind of request with another, and with what Elasticsearch
-// alone takes for the first.
+// compared compares one kind of request with another, and with the time of Elasticsearch
+// alone for the first.
 type compared struct {
 	Name  string        `json:"name"`
 	One   report.Spread `json:"p50_ms"`
@@ -222,10 +222,9 @@ func (r *recorder) take() []rig.Exchange {
 	return seen
 }
 
-// last returns the request since the last take that found the page, for sending
-// straight to Elasticsearch, the answer that it got, and how many searches there were. Before
-// it there may be others, which found too few rows or the bound of a front, and where nothing
-// is found, those that look for other words.
+// last returns the request since the last take that found the page, for sending straight to
+// Elasticsearch, the answer that it got, and how many searches there were. Earlier ones found
+// too few rows, or only a bound; if nothing is found, others look for other words.
 func (r *recorder) last(by *load.Request) (direct *load.Request, answer []byte, searches int) {
 	seen := r.take()
 	if len(seen) == 0 || seen[len(seen)-1].Status != http.StatusOK {

@@ -82,7 +82,7 @@ const countedWorkspaces = 16
 type counting struct {
 	// search reserves and settles for one search of a workspace.
 	search func(ctx context.Context, workspace string) error
-	// used is what a workspace has used.
+	// used is the number of credits that a workspace has used.
 	used     func(ctx context.Context, workspace string) (int64, error)
 	searches int64
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// What was counted must be what was searched, or the run ends with an error.
+// The counted and the searched requests must be equal, or the run ends with an error.
 func TestCountingIsChecked(t *testing.T) {
 	t.Parallel()
 	var used atomic.Int64

@@ -156,8 +156,8 @@ func (d *facetSender) RoundTrip(r *http.Request) (*http.Response, error) {
 // tookMs are medians in milliseconds.
 type tookMs struct{ direct, cold, kept float64 }
 
-// measure sends requests from the nth on, each ways by turns. Before each, Elasticsearch
-// forgets the answers that it keeps, as after a refresh.
+// measure sends requests from the nth on, each ways by turns. Before each, it clears the
+// caches of Elasticsearch, as a refresh does.
 func (d *facetSender) measure(k *facetsKind, first, requests int) tookMs {
 	var direct, cold, kept []float64
 	var buf []byte

@@ -16,9 +16,8 @@ import (
 	"atlas/indexer"
 )
 
-// bulkSink takes documents as Elasticsearch does, and keeps their ids in the
-// order in which they came. As long as a request of one index is under way, one
-// of another must not come.
+// bulkSink takes documents as Elasticsearch does, and stores their ids in the order of
+// arrival. While a request of one index is in progress, another of it must not come.
 type bulkSink struct {
 	*httptest.Server
 	t     *testing.T

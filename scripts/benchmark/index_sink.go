@@ -12,9 +12,9 @@ import (
 	"sync"
 )
 
-// newSink serves an Elasticsearch that keeps no documents: it acknowledges and
-// counts what a load sends, and forwards all other requests to a real one. With it,
-// measuring a load of ten million records takes minutes.
+// newSink serves an Elasticsearch that stores no documents: it acknowledges and counts what a
+// load sends, and forwards all other requests to a real one. With it, measuring a load of ten
+// million records takes minutes.
 func newSink(elasticsearch string) (*httptest.Server, error) {
 	to, err := url.Parse(elasticsearch)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// A sink acknowledges each document, counts them, and passes on
-// what is about anything else.
+// A sink acknowledges and counts each document, and forwards all other requests.
 func TestSink(t *testing.T) {
 	t.Parallel()
 	behind := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

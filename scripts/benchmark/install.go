@@ -23,7 +23,7 @@ import (
 	"atlas/workspace"
 )
 
-// place says where a benchmark keeps its data, and which binary it measures.
+// place says where a benchmark stores its data, and which binary it measures.
 type place struct {
 	Dir   string `type:"path" help:"Folder of backends and data, kept for the next run with the same records and seed (default: a temporary one, removed at the end)."`
 	Atlas string `type:"path" placeholder:"FILE" help:"The atlas binary to measure (default: the one beside this program)."`
@@ -41,7 +41,7 @@ type installation struct {
 	atlas   string  // the binary
 	redis   *redis.Client
 	dataset dataset
-	// loaded is how long the load of the dataset took, 0 if it was kept.
+	// loaded is how long the load of the dataset took, 0 if it was reused.
 	loaded time.Duration
 	shards int  // of each dataset
 	limit  int  // of the searches of bothWays, 0: as they are drawn
@@ -68,7 +68,7 @@ func atlasBesideThis() string {
 // indexPrefix begins the names of all indices.
 const indexPrefix = "benchmark-"
 
-// startBackends starts the backends, empty or in a folder that is kept.
+// startBackends starts the backends, empty or in a persistent folder.
 func startBackends(r *run, p place) *installation {
 	i := &installation{run: r, before: machineOf(), atlas: p.Atlas}
 	if i.atlas == "" {
@@ -103,8 +103,8 @@ func (i *installation) records() string { return filepath.Join(i.Dir, "records")
 // with data elsewhere in them, have another one and are refused.
 func marker(dir string) string { return filepath.Join(dir, "installation.json") }
 
-// find returns the dataset of a kept folder, if it is the wanted one; otherwise
-// it empties the folder. A folder that holds anything else is refused.
+// find returns the dataset of a persistent folder, if it is the wanted one; otherwise it
+// empties the folder. A folder that holds anything else is refused.
 func find(dir string, wanted dataset) (kept bool, d dataset) {
 	raw, err := os.ReadFile(marker(dir))
 	if errors.Is(err, os.ErrNotExist) {

@@ -76,12 +76,11 @@ type peersReport struct {
 	Tasks            []*peersTask    `json:"tasks"`
 	Fills            [peerCount]fill `json:"fills"`
 	RecordBytes      int64           `json:"record_bytes"`
-	// WideAccounts is how many accounts have more projects than Atlas keeps in their
-	// documents.
+	// WideAccounts is how many accounts have more projects than Atlas stores in their documents.
 	WideAccounts int `json:"wide_accounts"`
 }
 
-// fill is what it takes to hold the records; Searchkit uses those of Elasticsearch.
+// fill is the cost of storing the records; Searchkit uses those of Elasticsearch.
 type fill struct {
 	// First is how long the first load took, in seconds, after the peer's backend had
 	// started. Seconds are those of further ones, the peers by turns.
@@ -209,7 +208,7 @@ func peersPool(i *installation, fresh bool) *pgxpool.Pool {
 	return pool
 }
 
-// fillsFile keeps what loading took, beside the data.
+// fillsFile stores the cost of loading, beside the data.
 func fillsFile(i *installation) string { return filepath.Join(i.Dir, "peers.json") }
 
 // fill loads the records into the peers, and measures that. The first load of each, of
@@ -316,10 +315,10 @@ func (b *peersBench) task(name string, questions []peers.Question) {
 		len(t.asked[atlasPeer]), len(t.asked[postgresPeer]), len(t.asked[elasticsearchPeer]), len(t.asked[searchkitPeer]))
 }
 
-// agree returns an error unless the peers agree where they mean the same. Words mean
-// the same to none (SameTotals shows how often they find the same). Names of
-// Elasticsearch by hand are not folded, so their order differs. Atlas may miss
-// accounts that have more projects than a document keeps.
+// agree returns an error unless the peers agree where they mean the same. Words mean the same
+// to none (SameTotals shows how often they find the same). Names of Elasticsearch by hand are
+// not folded, so their order differs. Atlas may miss accounts that have more projects than a
+// document stores.
 func (b *peersBench) agree(q peers.Question, answers [peerCount]*peers.Answer) error {
 	if q.Task == peers.Text {
 		return nil

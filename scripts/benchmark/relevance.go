@@ -64,7 +64,7 @@ type way struct {
 	Judged []relevance.Judged `json:"judged"`
 }
 
-// askedAgain is the name of the way by which queries are judged as people meet them.
+// askedAgain is the name of the way with a second search, as people use it.
 const askedAgain = "Atlas, asked again with `did_you_mean` where nothing was found"
 
 func (c *relevanceCmd) on(i *installation) {

@@ -12,8 +12,8 @@ import (
 	"atlas/scripts/benchmark/report"
 )
 
-// tailsCmd measures latencies at fixed shares of what the service can do, and finds what
-// the slowest requests have in common.
+// tailsCmd measures latencies at fixed shares of the service's capacity, and finds what the
+// slowest requests have in common.
 type tailsCmd struct {
 	place
 	Records     int64  `default:"300000" help:"Records of the dataset, 10000 to 100000000 (default: 300000)."`

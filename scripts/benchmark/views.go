@@ -109,9 +109,9 @@ func (s *serving) viewRows(view string, limit int, cursor string) (*load.Request
 	return s.search("/workspace/views/"+view+"/records/search", next(nil, limit, cursor), 0)
 }
 
-// prepareStatic fills the Views through the API and pages through the large one to
-// its end: every record must occur once. On the way it keeps the requests for pages
-// at the beginning, in the middle and near the end.
+// prepareStatic fills the Views through the API and pages through the large one to its end:
+// every record must occur once. On the way it stores the requests for pages at the beginning,
+// in the middle and near the end.
 func (r *viewsReport) prepareStatic(s *serving, members int) {
 	ids := s.recordIDs(catalog.Projects, members)
 	if len(ids) < 10*smallView {

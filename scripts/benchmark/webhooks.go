@@ -26,7 +26,7 @@ import (
 	"atlas/workspace/webhooks"
 )
 
-// webhooksCmd measures how fast one sender delivers what is queued to a local receiver.
+// webhooksCmd measures how fast one sender delivers a queue to a local receiver.
 type webhooksCmd struct {
 	Dir    string `type:"existingdir" help:"Folder for a temporary one with the backends (default: the system's)."`
 	Atlas  string `type:"path" placeholder:"FILE" help:"The atlas binary whose commit and Go version the result names (default: the one beside this program)."`
@@ -54,11 +54,11 @@ type webhooksReport struct {
 	Events int                 `json:"events"`
 	Rounds int                 `json:"rounds"`
 	Queues []*deliveredWebhook `json:"queues"`
-	// Bytes is what a delivery takes in Postgres, with its indices.
+	// Bytes is the size of a delivery in Postgres, with its indices.
 	Bytes float64 `json:"bytes"`
 }
 
-// deliveredWebhook is a shape of what is queued, with its result.
+// deliveredWebhook is a shape of deliveries, with its result.
 type deliveredWebhook struct {
 	Name string `json:"name"`
 	// Webhooks share the events. Records is how many records the events of one are of: 0

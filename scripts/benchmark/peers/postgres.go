@@ -33,9 +33,9 @@ var PostgresSettings = []string{
 	"plan_cache_mode = force_custom_plan",
 }
 
-// postgresFolding makes words equal that differ in case and accents only, and
-// separates them at everything that is neither letter nor digit. Without that,
-// Postgres keeps what looks like a path, a host or a number with a sign as one word.
+// postgresFolding makes words equal that differ in case and accents only, and separates them
+// at everything that is neither letter nor digit. Without that, Postgres treats a path, a
+// host or a number with a sign as one word.
 const postgresFolding = `
 CREATE EXTENSION unaccent;
 CREATE TEXT SEARCH CONFIGURATION folded (COPY = simple);

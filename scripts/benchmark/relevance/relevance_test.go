@@ -23,9 +23,9 @@ import (
 	"atlas/search/searchtest"
 )
 
-// TestRelevance: searches of the judged queries, asked again with the text that is offered
-// where nothing was found, are as good as was measured (docs/relevance.md). Whoever changes
-// how words are read or scored reads here which queries got worse.
+// TestRelevance: searches of the judged queries, repeated with the suggested text where
+// nothing was found, are as good as was measured (docs/relevance.md). A change of how words
+// are read or scored shows here which queries got worse.
 func TestRelevance(t *testing.T) {
 	t.Parallel()
 	all, err := relevance.Queries()
@@ -95,7 +95,7 @@ func load(t *testing.T, dir string) *search.Engine {
 	return &search.Engine{Elastic: x.Client, Names: x.Names, Cursors: cursors, Timeout: search.DefaultTimeout}
 }
 
-// asked searches, and searches again with what is offered.
+// asked searches, and searches again with the suggestion.
 func asked(e *search.Engine) relevance.Finder {
 	find := func(ctx context.Context, d catalog.Dataset, text string) (ids []string, meant string, err error) {
 		v, issues := input.Decode(fmt.Appendf(nil, `{"query":%q,"limit":%d}`, text, relevance.Depth))

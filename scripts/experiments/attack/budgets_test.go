@@ -23,8 +23,8 @@ import (
 // atOnce is the number of concurrent requests of an operation.
 const atOnce = 200
 
-// garbage is how much garbage, in MiB, a server keeps whatever requests do
-// (cheapGarbage of cmd/internal/server). Smaller heap budgets cannot be measured.
+// garbage is how much garbage, in MiB, a server always has (cheapGarbage of
+// cmd/internal/server). Smaller heap budgets cannot be measured.
 const garbage = 64
 
 // Each operation of the OpenAPI document stays within its budget: the rows that its

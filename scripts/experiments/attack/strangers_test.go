@@ -56,8 +56,8 @@ type stranger struct {
 	act  func(ctx context.Context, s *rig.Server, from *net.Dialer, asked *atomic.Int64)
 }
 
-// strangeness is every attack: each address as fast as a connection can, and what makes a
-// server wait.
+// strangeness is every attack: each address at the maximum rate of a connection, and requests
+// that make a server wait.
 func strangeness() (all []stranger) {
 	for _, o := range opened {
 		all = append(all, stranger{o.name + ", fast", func(ctx context.Context, s *rig.Server, from *net.Dialer, asked *atomic.Int64) {
@@ -108,7 +108,7 @@ func TestStrangers(t *testing.T) {
 		var all sync.WaitGroup
 		var asked atomic.Int64
 		for i := range strangers {
-			// Each is a client of its own: the limits of one are not what holds them all.
+			// Each is a client of its own, so that the limits of one do not hide those of all.
 			from := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(i+1))}}
 			all.Go(func() { who.act(ctx, s, from, &asked) })
 		}
@@ -132,7 +132,7 @@ func TestStrangers(t *testing.T) {
 	}
 }
 
-// askOften sends a request again and again on a connection of its own.
+// askOften sends a request repeatedly on a connection of its own.
 func askOften(ctx context.Context, root string, from *net.Dialer, o open, asked *atomic.Int64) {
 	client := rig.Caller{Base: root, HTTP: &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, DialContext: from.DialContext}}}
 	defer client.HTTP.CloseIdleConnections()
@@ -147,8 +147,8 @@ func askOften(ctx context.Context, root string, from *net.Dialer, o open, asked 
 	}
 }
 
-// holdOpen sends a beginning on a new connection, again when the server has enough of it. If
-// it reads nothing, it holds the connection to the end.
+// holdOpen sends the beginning of a request on a new connection, and repeats that when the
+// server closes it. If it reads nothing, it holds the connection to the end.
 func holdOpen(ctx context.Context, address string, from *net.Dialer, beginning string, reads bool) {
 	for ctx.Err() == nil {
 		conn, err := from.DialContext(ctx, "tcp", address)

@@ -78,9 +78,9 @@ func (l *keyedLoad) answered(ctx context.Context, client, n int) (a rig.Answer, 
 	}
 }
 
-// check stops the load and repeats each request. Those that were answered long before
-// the kill get the first answer for nothing. The others may be executed again, if the
-// failover lost their charge with their answer. In the end each is charged once.
+// check stops the load and repeats each request. Those that were answered long before the
+// kill are replayed for free. The others may be executed again, if the failover lost their
+// charge with their answer. In the end each is charged once.
 func (l *keyedLoad) check(k *cluster, killed time.Time) {
 	k.t.Helper()
 	close(l.stopped)

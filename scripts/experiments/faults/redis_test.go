@@ -99,7 +99,7 @@ func TestRedisAway(t *testing.T) {
 			f.Report(way.name+": credits delivered", delivered, "")
 			f.Between(way.name+": credits counted and not delivered", counted-delivered, 0-lost, doubtful, "")
 		} else {
-			// The usage since the file was kept is lost, and new deliveries count.
+			// The usage since the file was saved is lost, and new deliveries count.
 			counted := float64(now - kept)
 			since := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.began.Before(back) })
 			around := slices.DeleteFunc(slices.Clone(some), func(e exchange) bool { return e.ended.Before(ending) })

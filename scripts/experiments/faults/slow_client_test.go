@@ -87,7 +87,7 @@ func connect(ctx context.Context, address string, buffer, segment int) (*slowCli
 	return &slowClient{Conn: c, host: address, began: time.Now()}, nil
 }
 
-// openIdle opens connections, reads one answer on each, and keeps them open.
+// openIdle opens connections, reads one answer on each, and leaves them open.
 func openIdle(t *testing.T, s *rig.Server, n int) *clientGroup {
 	t.Helper()
 	k := &clientGroup{kind: "idle", clients: make([]*slowClient, n)}

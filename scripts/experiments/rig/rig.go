@@ -34,7 +34,7 @@ type TB interface {
 
 // Options of a rig. The zero value is one small stack with 4,000 records.
 type Options struct {
-	// Dir holds backends and data, and is kept. Default: a temporary folder.
+	// Dir holds backends and data, and is not deleted. Default: a temporary folder.
 	Dir string
 	// Atlas is the binary. Default: that of ATLAS_BINARY, or one built now.
 	Atlas string

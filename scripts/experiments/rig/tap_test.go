@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A Tap changes requests, and shows what it sends and what comes back.
+// A Tap changes requests, and reports what it sends and what comes back.
 func TestTap(t *testing.T) {
 	t.Parallel()
 	backend := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
