@@ -41,7 +41,7 @@ test('a key is made, shown once, gets a new secret and is revoked', async ({ pag
   expect(second).not.toBe(first)
   expect((await call(second)).status).toBe(200)
   expect((await call(first)).status).toBe(403)
-  // Nobody reads it again.
+  // The secret is not readable later.
   await page.reload()
   await expect(key).toBeVisible()
   await expect(secret).toBeHidden()

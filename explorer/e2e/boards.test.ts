@@ -116,7 +116,7 @@ test('a board is made of each kind of tile, which leads to the same records, for
       .last()
     const [count] = /[\d,]+/.exec((await said.textContent()) ?? '') ?? []
     await page.getByRole('link', { name: title, exact: true }).click()
-    // The store keeps no order of conditions.
+    // The store does not preserve the order of conditions.
     const partsOf = (address: URL) => [address.pathname, ...address.searchParams].map(String).sort()
     const wanted = partsOf(new URL(search, address))
     await expect(page).toHaveURL((url) => String(partsOf(url)) === String(wanted))
@@ -129,7 +129,7 @@ test('a board is made of each kind of tile, which leads to the same records, for
   await expect(page).toHaveURL(/\/projects\?.*stage=/)
   await page.goBack()
 
-  // It is renamed, and deleted; Undo makes it again.
+  // It is renamed, and deleted; Undo restores it.
   await page.getByRole('button', { name: `More about ${name}` }).click()
   await page.getByRole('button', { name: 'Rename…' }).click()
   const other = unique('Renamed')
@@ -215,7 +215,7 @@ test('of two who change a board the second is told, and nothing is lost', async 
   await expect(alert).toHaveCount(0)
   await expect.poll(async () => (await read(board.id)).revision).toBe(3)
 
-  // What is done to a tile that is gone says so.
+  // Changing a deleted tile reports that.
   await save({ id: board.id, tiles: [chart('B')] })
   await page.getByRole('button', { name: 'More about C' }).click()
   await page.getByRole('button', { name: 'Take off the board' }).click()
@@ -223,7 +223,7 @@ test('of two who change a board the second is told, and nothing is lost', async 
   await expect(page.getByText('somebody has taken it off the board')).toBeVisible()
   await expect(titles(page)).toHaveText(['B'])
 
-  // Two who add to a board at the same time both have their tiles on it.
+  // When two people add to a board concurrently, both tiles are on it.
   await page.goto('/projects?look=chart&by=stage')
   let raced = false
   await page.route('**/workspace/boards/upsert*', async (route) => {
@@ -262,7 +262,7 @@ test('what waits in conflict stays until it is decided, and keeps its undo', asy
   await elsewhere('Two')
   await remove('Z')
   await expect(waits).toHaveCount(2)
-  // What is done meanwhile takes away none of them.
+  // Concurrent changes remove none of them.
   await page.getByRole('link', { name: 'Y', exact: true }).focus()
   await page.keyboard.press('Alt+ArrowUp')
   await expect(titles(page)).toHaveText(['Y', 'X', 'Z'])
@@ -277,7 +277,8 @@ test('what waits in conflict stays until it is decided, and keeps its undo', asy
   await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
   await expect(titles(page)).toHaveText(['Y', 'Ex'])
 
-  // An undo that meets somebody else's change is offered in one place, and puts the tile back once.
+  // An undo that conflicts with somebody else's change is offered in one place, and restores the
+  // tile once.
   await expect(page.getByRole('button', { name: 'Undo' })).toBeVisible()
   await save({ id: board.id, tiles: [y, { ...x, title: 'Theirs' }] })
   await page.getByRole('button', { name: 'Undo' }).click()
@@ -344,7 +345,7 @@ test('a tile of a deleted View does not come back, and a board comes back withou
   await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
   await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0)
 
-  // The board is counted, and comes back, as others have left it.
+  // The board is counted again, and loaded with the changes of others.
   const { tiles } = await read(board.id)
   await save({ id: board.id, tiles: [...tiles, chart('B')] })
   await page.getByRole('button', { name: `More about ${board.name}` }).click()
@@ -399,7 +400,7 @@ test('counts are refreshed by hand, and every 5 minutes while somebody looks', a
   await page.clock.fastForward('05:10')
   await expect(tile(page, 'Growing')).toContainText('2 firms')
 
-  // Hidden it asks for nothing.
+  // A hidden page sends no requests.
   let asked = 0
   await page.route('**/facets?*', async (route) => {
     asked++

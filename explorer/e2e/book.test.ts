@@ -16,7 +16,7 @@ test('the book is searched by what the workspace says, and its rows have their p
   await expect(page.getByRole('row').nth(3)).toContainText(status)
   expect(await used()).toBe(before + 3)
 
-  // The row says what the workspace says; nothing more is paid.
+  // The row shows the workspace's values; nothing more is charged.
   await page.getByRole('row').nth(2).click()
   const region = page.getByRole('region', { name: 'Your workspace' })
   await expect(region.getByLabel('Status')).toHaveValue(status)
@@ -78,7 +78,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   })
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(page.getByText('Undone', { exact: true })).toBeVisible()
-  // Those that were not in the book are out of it again.
+  // Records that were not in the book are removed from it again.
   expect(await call('GET', `/workspace/accounts/${records[2]?.id}`)).toBeUndefined()
   expect(await call('GET', `/workspace/accounts/${tagged}`)).toMatchObject({
     workspace_status: null,
@@ -105,7 +105,7 @@ test('two members edit one record: neither loses what the other has saved', asyn
   await theirs.getByLabel('Status').fill('won')
   await theirs.getByLabel('Status').press('Enter')
   await expect(other.getByText('Status saved')).toBeVisible()
-  // Tags of both are kept.
+  // The tags of both are saved.
   await theirs.getByLabel('Tags').fill('two')
   await theirs.getByLabel('Tags').press('Enter')
   await expect(theirs.getByRole('button', { name: 'Remove the tag two' })).toBeVisible()
@@ -174,7 +174,7 @@ test('status, tier, tags and notes are edited in the table, and undone', async (
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(row(first?.name)).toContainText('open')
 
-  // By the mouse, of a firm that is not in the book: undo takes it out again.
+  // With the mouse, for a firm outside the book: undo removes it again.
   const tags = row(second?.name).getByRole('gridcell').nth(2)
   await tags.hover()
   await tags.getByRole('button', { name: 'Edit Tags of' }).click()
@@ -187,7 +187,7 @@ test('status, tier, tags and notes are edited in the table, and undone', async (
   await expect(row(second?.name)).not.toContainText('north')
   expect(await overlay(second?.id)).toBeUndefined()
 
-  // Where somebody else has changed the value since, nothing is lost.
+  // If somebody else has changed the value since, nothing is lost.
   await call('POST', '/workspace/accounts/upsert', { account_id: first?.id, workspace_status: 'theirs' }, admin)
   await row(first?.name).getByRole('gridcell').nth(1).focus()
   await page.keyboard.press('F2')

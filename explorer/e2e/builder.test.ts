@@ -29,7 +29,7 @@ async function ask<T>(path: string, body: unknown): Promise<T> {
 const count = async (dataset: string, body: object) =>
   (await ask<{ data: { count: number } }>(`/data/${dataset}/search`, { ...body, dry_run: true })).data.count
 
-/** showsCount waits until the page says how many records a request matches. */
+/** showsCount waits until the page shows how many records a request matches. */
 async function showsCount(page: Page, dataset: string, body: object): Promise<void> {
   const n = (await count(dataset, body)).toLocaleString('en-US')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(new RegExp(`^${n} `))
@@ -66,7 +66,7 @@ test('firms with a project, by keys alone and for nothing', async ({ page }) => 
   await expect(page).toHaveURL(address)
   await page.keyboard.press('Escape')
   await expect(builder(page)).toBeHidden()
-  // The focus is where it was.
+  // The focus is restored.
   await expect(page.getByRole('link', { name: /^Firms \d/ })).toBeFocused()
   await expect(page.locator('.sentence')).toContainText(
     'firms where Kind of firm is General contractor and has at least one project where Stage is Permitted and Cost is at least 1,000,000',
@@ -77,7 +77,7 @@ test('firms with a project, by keys alone and for nothing', async ({ page }) => 
     relations: { has_project: { stage: { value: 'permitted' }, cost: { value: [1000000, null] } } },
   })
   expect(await used()).toBe(before)
-  // What was done in the builder is one step back.
+  // Going back once undoes everything that was done in the builder.
   await page.goBack()
   await expect(page).toHaveURL('/accounts?account_type=general_contractor')
   await page.goForward()
@@ -144,7 +144,7 @@ test('a chip opens its editor, and gives the focus back', async ({ page }) => {
     none: [{ filters: { stage: { value: ['filed', 'completed'] } } }],
   })
   await page.keyboard.press('Escape')
-  // Its chip is another one now.
+  // Its chip has changed.
   await expect(page.getByRole('button', { name: 'Filter', exact: true })).toBeFocused()
 
   await chip(page, 'Cost is known').press('Enter')
@@ -236,7 +236,7 @@ test('the rail leaves values out', async ({ page }) => {
     filters: { primary_use: { value: 'office' } },
     none: [{ filters: { stage: { value: 'completed' } } }],
   })
-  // What is left out still has its count.
+  // A hidden value still has its count.
   await expect(stage.getByRole('listitem').filter({ hasText: 'Completed' })).toHaveText(/Completed[\d,]*[1-9]/)
   await stage.getByRole('button', { name: 'Stage is not' }).click()
   await expect(page).toHaveURL('/projects?primary_use=office&stage=completed')

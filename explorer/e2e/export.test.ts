@@ -78,7 +78,7 @@ test('the price comes first, and the file is that of the command line', async ({
   expect(await used()).toBe(before + rows)
   expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv'))
   expect(rows).toBeGreaterThan(200)
-  // Saving it again costs nothing, also after a reload.
+  // Saving it again is free, also after a reload.
   await page.reload()
   const paid = await used()
   const [again] = await Promise.all([
@@ -271,7 +271,7 @@ test('pause, reload and resume pay nothing twice', async ({ page, context }) => 
   await first.held
   await page.getByRole('button', { name: 'Pause' }).click()
   await first.open()
-  // The page that was on its way is kept.
+  // The page in progress is stored.
   await expect(status(page)).toHaveText('Paused.')
   await expect(page.getByText(/^200 of \d+$/)).toBeVisible()
   await page.reload()

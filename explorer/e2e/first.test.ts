@@ -72,12 +72,12 @@ test('an address that is opened signed out is there after signing in', async ({ 
   await page.goto(link())
   await expect(page).toHaveURL(record)
   await expect(page.getByRole('button', { name: 'Show it · 1 credit' })).toBeVisible()
-  // Once: the first page is the first page again.
+  // Only once: then the first page is the usual one.
   await page.goto('/')
   await counted(page)
   await expect(page).toHaveURL('/')
 
-  // By an API key, or in another tab: the page goes on where it is.
+  // By an API key, or in another tab: the page continues where it is.
   await context.clearCookies()
   await page.goto(`/views/${list.id}`)
   await page.getByLabel('paste an API key').fill(service().workspaces[0]?.api_key ?? '')
@@ -113,6 +113,6 @@ test('the first screen has at most 130 kB of JavaScript', async ({ page }) => {
   )
   expect(Math.min(...sizes)).toBeGreaterThan(0)
   expect(sizes.reduce((sum, n) => sum + n, 0)).toBeLessThanOrEqual(130_000)
-  // And not much less, or what is counted is not all of it.
+  // Not much less either, or something is not counted.
   expect(sizes.reduce((sum, n) => sum + n, 0)).toBeGreaterThan(80_000)
 })

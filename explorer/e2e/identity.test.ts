@@ -50,7 +50,7 @@ test('a domain is added, proved and deleted', async ({ page }) => {
     /^atlas-domain=\w{20,}$/,
   )
 
-  // Name servers that do not answer are no record that is away.
+  // Unanswered look-ups do not count as a missing record.
   await page.route('**/check?*', (route) =>
     route.fulfill({
       status: 503,
@@ -129,12 +129,12 @@ test('a provider is connected, changed, not required from outside, and deleted',
   await expect(section).toContainText('joins as a member')
   await expect(section).toContainText('12 hours at most, 60 minutes after the last request')
   await expect(section).toContainText('No domain is proved')
-  // Nobody reads the secret again.
+  // The secret is not readable later.
   await page.reload()
   await expect(section).toContainText('Not required.')
   expect(await page.content()).not.toContain('a secret of the provider')
 
-  // Only what is changed changes, without the secret; another client needs one.
+  // Only changed values change, without the secret; another client needs one.
   await section.getByRole('button', { name: 'Change the provider' }).click()
   await expect(form.getByLabel('Client secret')).toHaveValue('')
   await form.getByLabel('Client id').fill('other')
@@ -145,7 +145,7 @@ test('a provider is connected, changed, not required from outside, and deleted',
   await saved()
   await expect(section).toContainText('12 hours at most, 30 minutes after the last request')
   await expect(section).toContainText('all: member')
-  // Somebody else changed it meanwhile: nothing is lost silently.
+  // Somebody else changed it meanwhile: nothing is overwritten silently.
   await section.getByRole('button', { name: 'Change the provider' }).click()
   await call('POST', '/workspace/identity/provider', {
     issuer: 'https://login.firm.example',
@@ -157,7 +157,7 @@ test('a provider is connected, changed, not required from outside, and deleted',
   await page.reload()
   await expect(section).toContainText('theirs')
 
-  // What requiring it does is said before, and it does not lock out who asks for it.
+  // The effect of requiring it is shown first, and it does not lock out the user.
   await section.getByRole('button', { name: 'Require it' }).click()
   const dialog = page.getByRole('dialog')
   await expect(dialog).toContainText('every other session and access token of this workspace is refused')

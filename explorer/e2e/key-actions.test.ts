@@ -10,7 +10,7 @@ interface Key {
   secret: string
 }
 
-/** made is a new key, and what asks the API as it. */
+/** made is a new key, and a function that calls the API with it. */
 async function made(name: string) {
   const body = { name, scopes: ['workspace:read', 'workspace:write'] }
   const { api_key: key } = await call<{ api_key: Key }>('POST', '/workspace/api-keys', body)
@@ -62,7 +62,7 @@ test('what a key did is read page by page, shown before it is undone, and undone
   const own: View[] = []
   for (let i = 0; i < 52; i++) own.push(await leaked.view(`${name} ${i}`))
   const [taken] = own
-  // Somebody else goes on with one.
+  // Somebody else changes one of them later.
   await call('POST', '/workspace/views/upsert', {
     id: taken?.id,
     dataset: 'account',
@@ -103,7 +103,7 @@ test('what a key did is read page by page, shown before it is undone, and undone
   expect(own.filter((v) => left.includes(v.id)).map((v) => v.id)).toEqual([taken?.id])
   await undo.getByRole('button', { name: 'Done' }).click()
   await expect(did.first()).toContainText('is as it was before')
-  // What is gone cannot be opened.
+  // A deleted object cannot be opened.
   await expect(key.getByRole('link', { name: /^Open: / })).toHaveCount(1)
   // Nothing is left to undo.
   await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])

@@ -9,7 +9,7 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   const before = await used()
   let goOn = () => {}
   const escaped = new Promise<void>((resolve) => (goOn = resolve))
-  // One of the firms is gone meanwhile.
+  // One of the firms is deleted meanwhile.
   await page.route('**/records/add/batch*', async (route) => {
     await escaped
     const response = await route.fetch()
@@ -26,7 +26,7 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   await page.getByRole('textbox', { name: 'Name' }).fill(name)
   await page.getByRole('button', { name: 'Add 25 firms' }).click()
   const dialog = page.getByRole('dialog', { name: `Add to “${name}”` })
-  // While it adds, it stays.
+  // It stays open while it adds.
   await expect(dialog).toContainText('0 of 25 firms done')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
@@ -49,10 +49,10 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   await expect(page.getByRole('row').nth(1)).not.toContainText(first)
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText('25 firms in this View')
-  // The row was paid for.
+  // The row is already paid for.
   await expect(page.getByRole('row').nth(1)).toContainText(first)
 
-  // Adding what is there already says so.
+  // Adding existing records reports that.
   await page.getByRole('button', { name: 'Add to a list' }).click()
   await page.getByRole('dialog').getByLabel(name).check()
   await page.getByRole('button', { name: 'Add 1 firm' }).click()

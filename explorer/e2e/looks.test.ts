@@ -57,7 +57,7 @@ test('a chart has a table, for keys too', async ({ page }) => {
     .getByRole('cell')
     .textContent()
   await expect(heading(page)).toHaveText(`${filed} projects`)
-  // A value that is chosen is given up by another click.
+  // Another click deselects a value.
   await table.getByRole('button', { name: 'Filed' }).press('Enter')
   await expect(page).toHaveURL('/projects?look=chart&by=stage')
 })
@@ -67,7 +67,7 @@ test('a firm is drilled by its name', async ({ page }) => {
   await page.getByRole('button', { name: 'Numbers' }).click()
   const firm = page.getByRole('table').getByRole('button').first()
   const name = await firm.textContent()
-  // The name is known already: nobody asks for it.
+  // The name is already known: no request is sent for it.
   await page.route('**/data/projects/facets*', (route) =>
     JSON.stringify(route.request().postDataJSON()).includes('"limit":5}') ? route.abort() : route.fallback(),
   )
@@ -147,7 +147,7 @@ test('an area is drawn, and is a condition as any other', async ({ page }) => {
   await expect(page).toHaveURL(/\/projects\?location=[\d.]+,-[\d.]+,[\d.]+km&look=map$/)
   await expect(page.getByRole('main')).toContainText(/Location is within [\d.]+ km of/)
   await expect(heading(page)).not.toHaveText(all ?? '')
-  // What the map counts is what the search counts.
+  // The counts of the map and of the search are equal.
   const found = Number((await heading(page).textContent())?.replace(/\D/g, ''))
   const sum = async () => (await circles(page).allTextContents()).reduce((n, text) => n + Number(text), 0)
   await expect.poll(sum).toBe(found)
@@ -183,7 +183,7 @@ test('an area is drawn by its corners, with the mouse and with keys', async ({ p
   const found = Number(drawn?.replace(/\D/g, ''))
   const sum = async () => (await circles(page).allTextContents()).reduce((n, text) => n + Number(text), 0)
   await expect.poll(sum).toBe(found)
-  // The link says it, and it can be changed: a corner is dragged away.
+  // The address has it, and it can be changed: a corner is dragged away.
   await page.reload()
   await expect(heading(page)).toHaveText(drawn ?? '')
   await page.getByRole('button', { name: 'Change the area' }).click()
@@ -392,7 +392,7 @@ test('the map goes to a city, to an address and to a project, for nothing', asyn
   await box.press('Enter')
   await expect(page).toHaveURL(/\/projects\?look=map&at=5[01]\.\d+,-11[34]\.\d+,(9|10|11)[\d.]*$/)
   await expect(option).toHaveCount(0)
-  // The search is what it was.
+  // The search has not changed.
   const all = await heading(page).textContent()
   // At once, before anything is offered.
   await box.fill('12 st ne')
@@ -432,7 +432,7 @@ test('a place that is found late does not move what is looked at by then', async
   await enter(page, '/projects?look=map')
   await expect(circles(page).first()).toBeVisible()
   const box = goTo(page)
-  // Where it is is known by then.
+  // By then its position is known.
   await box.fill('calgary')
   await box.press('Enter')
   await expect(page).toHaveURL(/&at=5[01]\./)

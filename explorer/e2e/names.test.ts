@@ -45,7 +45,7 @@ test('rows name the firms of projects for a price that is told before, once', as
   await expect(button).toHaveCount(0)
   expect(await used()).toBe(before + firms.size)
 
-  // The drawer names it for nothing more, and leads to it.
+  // The drawer shows its name for free, and links to it.
   await page.getByRole('row').nth(1).getByRole('link').click()
   const named = page.locator('.drawer .named')
   await expect(named.first()).toContainText(firm?.name ?? '')

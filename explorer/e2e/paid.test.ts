@@ -22,9 +22,9 @@ test('rows are paid once in a browser: not in another tab, nor by an export', as
   await expect(other.getByText('Complete.')).toBeVisible()
   expect(await used()).toBe(before)
 
-  // Nothing of it is on the disk.
+  // None of it is stored on the disk.
   expect(await other.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain('"cost"')
-  // Who signs out takes it along.
+  // Signing out deletes it.
   await page.getByRole('button', { name: /^Signed in as/ }).click()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()

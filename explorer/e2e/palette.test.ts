@@ -102,7 +102,7 @@ test('the palette has what the screen has, with its prices', async ({ page }) =>
   await expect(chosen(page)).toContainText('Filed')
   await page.keyboard.press('Enter')
   await expect(page).toHaveURL(/stage=permitted&stage=filed/)
-  // A condition says what choosing it does.
+  // A condition describes the effect of choosing it.
   await open(page, 'change stage')
   await expect(chosen(page)).toContainText('Change: Stage is')
   await page.keyboard.press('Escape')

@@ -24,7 +24,7 @@ test('a pivot is chosen, clicked and saved, for nothing', async ({ page }) => {
   ])
   expect(download.suggestedFilename()).toBe('projects-by-stage-and-city.csv')
   expect(readFileSync(await download.path(), 'utf8')).toMatch(/^Stage,City,Count\nCompleted,/)
-  // A cell leads to its records, as many as it says.
+  // A cell links to its records, the number of which it shows.
   const cell = completed.getByRole('link').nth(1)
   const count = await cell.textContent()
   await cell.click()

@@ -19,7 +19,7 @@ async function open(page: Page, email?: string): Promise<void> {
 const answered = (page: Page, path: string, method = 'POST') =>
   page.waitForResponse((r) => r.url().includes(path) && r.request().method() === method)
 
-/** scim asks as the identity provider does. */
+/** scim sends requests as the identity provider does. */
 const scim = (token: string, method: string, path: string, body?: object) =>
   fetch(`${baseURL()}/scim/v2${path}`, {
     method,
@@ -60,7 +60,7 @@ test('a token is made, shown once and revoked, and who it brings is shown', asyn
   await expect(text).toHaveCount(0)
   expect(await page.content()).not.toContain(token)
 
-  // The provider brings somebody, and a group.
+  // The provider adds a person, and a group.
   const made = await scim(token, 'POST', '/Users', {
     schemas: ['urn:ietf:params:scim:schemas:core:2.0:User'],
     userName: `mia@${domain}`,
@@ -87,7 +87,7 @@ test('a token is made, shown once and revoked, and who it brings is shown', asyn
   const role = page.getByRole('combobox', { name: `Role of the group ${hostile} chiefs ${unique}` })
   await expect(role).toHaveValue('none')
   const dialog = page.getByRole('dialog')
-  // What it means is said before.
+  // The effect is shown first.
   await role.selectOption('admins')
   await expect(dialog).toContainText('Change the role of 1 person?')
   await expect(dialog).toContainText(`${hostile} chiefs ${unique}: Its people are admins`)
@@ -104,7 +104,7 @@ test('a token is made, shown once and revoked, and who it brings is shown', asyn
   await Promise.all([answered(page, '/scim/tokens/', 'DELETE'), dialog.getByRole('button', { name: 'Revoke' }).click()])
   await expect(row).toContainText(/revoked /)
   await expect(row.getByRole('button', { name: 'Revoke' })).toHaveCount(0)
-  // The service forgets what it has recognized within 5 s.
+  // The service's cache of tokens expires within 5 s.
   await expect.poll(async () => (await scim(token, 'GET', '/Users')).status, { timeout: 15_000 }).toBe(401)
   await call('DELETE', `/workspace/identity/domains/${domain}`)
   expect(dialogs).toBe(0)

@@ -5,7 +5,7 @@ import { call } from './workspace'
 
 const signals = [1, 2, 3].map((n) => ({ id: randomUUID(), title: `Roof ${n} is filed` }))
 
-/** index puts signals into the dataset, or takes them out, as a delta does. */
+/** index adds signals to the dataset, or removes them, as a delta does. */
 async function index(method: 'PUT' | 'DELETE'): Promise<void> {
   for (const [n, { id, title }] of signals.entries()) {
     const at = Date.now() + n
@@ -50,7 +50,7 @@ test.afterEach(unsubscribe)
 test('the bell counts what arrived, the queue shows and dismisses it', async ({ page }) => {
   await enter(page, '/projects')
   await page.getByRole('link', { name: 'Signal queue', exact: true }).click()
-  // Nothing is followed: the page leads to where one chooses.
+  // Without subscriptions the page links to their settings.
   await page.getByRole('link', { name: 'Choose signals to follow' }).click()
   await page.getByRole('checkbox', { name: 'Permit expired' }).click()
   await expect(page.getByText('Permit expired: saved')).toBeVisible()
@@ -94,7 +94,7 @@ test('the bell counts what arrived, the queue shows and dismisses it', async ({ 
     await expect(page.getByText('No signal of the queue is like that.')).toBeVisible()
     await page.getByRole('checkbox', { name: 'Of our book' }).uncheck()
 
-    // A signal that was read is opened for nothing more.
+    // A loaded signal opens for free.
     await page.getByRole('button', { name: 'Show 1 signal · 1 credit' }).click()
     await expect(items).toHaveCount(1)
     const paid = await used()

@@ -4,7 +4,7 @@ import { counted, enter, expect, service, test, used } from './service'
 
 const workspace = service().workspaces[0]
 
-/** call asks the API as an owner of the first workspace. */
+/** call calls the API as an owner of the first workspace. */
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   const response = await fetch(`${service().base_url}${path}?workspace_id=${workspace?.id}`, {
     method,
@@ -70,7 +70,7 @@ test('related records that are loaded are not paid again', async ({ page }) => {
   await page.goto(address)
   await counted(page)
   await drawer.getByRole('button', { name: 'Show it · 1 credit' }).click()
-  // What is related has come with it.
+  // Related records were loaded with it.
   await drawer.getByRole('tabpanel').getByRole('link').first().click()
   await expect(drawer.locator('.kind')).toHaveText('signal')
   const paid = await used()
@@ -89,7 +89,7 @@ test('the drawer walks the rows that are loaded in every look, and the focus com
   const heading = drawer.getByRole('heading', { level: 2 })
   const next = drawer.getByRole('button', { name: 'Next row' })
   const row = (n: number) => page.getByRole('row').nth(n)
-  // The row of the table goes along, without the focus.
+  // The selected row of the table follows, without the focus.
   const names: string[] = []
   for (let n = 1; n <= 25; n++) {
     await expect(drawer).toContainText(`${n} of 25`)
@@ -179,7 +179,7 @@ test('the timeline says what changed, and who changed it', async ({ page }) => {
   await call('DELETE', `/workspace/accounts/${id}`)
 })
 
-/** firm opens the firm with the most projects, of which more signals are known than come with it. */
+/** firm opens the firm with the most projects, which has more signals than are included. */
 async function firm(page: Page) {
   await enter(page, '/accounts?sort=projects_count:desc')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
@@ -239,7 +239,7 @@ test('the timeline has signals and what we did, at the price of the record', asy
   await timeline.getByRole('button', { name: `Show ${signals} signals · 1 credit` }).click()
   await expect(timeline.getByRole('link')).toHaveCount(signals)
   await expect(timeline.getByRole('button')).toHaveCount(0)
-  // The latest first: what we did today, then what happened.
+  // The latest first: our changes of today, then events.
   await expect(timeline.getByRole('listitem').first()).toContainText('changed Notes')
   expect(await used()).toBe(before + 1)
   await page.screenshot({ path: 'test-results/timeline-signals.png' })
@@ -267,7 +267,7 @@ test('similar firms are a search, for nothing until its rows are read', async ({
   expect(await used()).toBe(before)
 })
 
-/** said replaces what the first record of a search says. */
+/** said replaces values of the first record of a search. */
 const said = (page: Page, dataset: string, members: object) =>
   page.route(`**/data/${dataset}/search*`, async (route) => {
     const response = await route.fetch()

@@ -17,7 +17,7 @@ interface Hook {
   views: { view_id: string; state: string; rest: object | null }[]
 }
 
-/** change answers requests of the page as the service does, with something changed. */
+/** change modifies the service's answers to requests of the page. */
 const change = <T>(page: Page, path: string, changed: (data: T) => void) =>
   page.route(`**${path}?*`, async (route) => {
     if (route.request().method() !== 'GET') return route.continue()
@@ -35,7 +35,7 @@ everywhere((width) => {
   const dark = () => test.info().titlePath.join(' ').includes('dark')
   const look = (page: Page, name: string) => shot(page, `${name}-${width}-${dark() ? 'dark' : 'light'}`)
 
-  // More records than an alert watches are too many for a test: the answers say that it rests.
+  // A test cannot have more records than an alert watches: modified answers say that it rests.
   test('an alert that rests says since when, why, and what to do', async ({ page }) => {
     const hostile = unique('<img src=x onerror=alert(1)>')
     const view = await create(hostile, {
@@ -71,7 +71,7 @@ everywhere((width) => {
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
       await look(page, 'rest-view')
 
-      // Looking is told to the service; the alert rests nevertheless.
+      // The service records that the user has seen it; the alert still rests.
       seen = true
       const [told1] = await Promise.all([
         page.waitForResponse(`**/workspace/views/${view.id}/seen?*`),

@@ -15,7 +15,7 @@ test('a link signs in once and leaves the address', async ({ page, browser }) =>
   await expect(other.getByText('This sign-in link was used already')).toBeVisible()
   await other.goto('/')
   await expect(other.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
-  // A link works also where the page is open already.
+  // A link also works if the page is already open.
   await other.goto(link())
   await counted(other)
   expect(other.url()).not.toContain('sign-in')
@@ -61,7 +61,7 @@ test('counting costs nothing, and rows cost what is shown', async ({ page }) => 
   await expect(page.getByText(/^25 of/)).toBeVisible()
   expect(await used()).toBe(before + 25)
 
-  // Scrolling on reads the next page; going away and back reads nothing.
+  // Scrolling on reads the next page; leaving and returning reads nothing.
   await grid.hover()
   await page.mouse.wheel(0, 4000)
   await expect(page.getByText(/^50 of/)).toBeVisible()
@@ -145,7 +145,7 @@ test('a record beside the table, by keys alone', async ({ page }) => {
   await expect(page.getByRole('row').nth(3)).toBeFocused()
   await page.keyboard.press('?')
   await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
-  // The record was a loaded row.
+  // The record is a loaded row.
   expect(await used()).toBe(before)
 })
 

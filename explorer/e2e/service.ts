@@ -54,12 +54,12 @@ export async function counted(page: Page): Promise<void> {
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[\d,]+ /)
 }
 
-/** seen is a browser that has been here before. */
+/** seen is a browser that has visited before. */
 const seen = () => {
   try {
     localStorage.setItem('atlas-welcome', 'seen')
   } catch {
-    // A page without an address keeps nothing.
+    // A page without an origin has no storage.
   }
 }
 
@@ -70,8 +70,8 @@ export const test = base.extend<{ quiet: undefined }>({
       await page.addInitScript(seen)
       const said: string[] = []
       page.on('console', (m) => {
-        // The browser logs each answer that is no success; tests see those on the page. Without a
-        // graphics card it says that WebGL is slow.
+        // The browser logs each failed response; tests check those on the page. Without a
+        // graphics card it warns that WebGL is slow.
         const expected = m.text().startsWith('Failed to load resource') || m.text().includes('GL Driver Message')
         if (['error', 'warning'].includes(m.type()) && !expected) said.push(m.text())
       })

@@ -48,7 +48,7 @@ test('somebody is invited, joins, gets another role and is removed', async ({ pa
   await expect(person(page, email)).toContainText('until')
   await page.getByRole('button', { name: 'Done' }).click()
   await expect(page.getByRole('textbox', { name: 'Link of the invitation' })).toBeHidden()
-  // Inviting again says how to get another link.
+  // A second invitation explains how to get another link.
   await page.getByRole('textbox', { name: 'E-mail address' }).fill(email)
   await page.getByRole('button', { name: 'Invite', exact: true }).click()
   await expect(page.getByRole('alert')).toContainText('invited already')
@@ -74,7 +74,7 @@ test('somebody is invited, joins, gets another role and is removed', async ({ pa
   // A link works once.
   await theirs.goto(address)
   await expect(theirs.getByRole('heading', { name: 'This invitation is not open any more' })).toBeVisible()
-  // It does not come back, by a reload or by going back.
+  // It does not return after a reload or after going back.
   await theirs.reload()
   await expect(theirs.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
   await theirs.goBack()
@@ -91,7 +91,7 @@ test('somebody is invited, joins, gets another role and is removed', async ({ pa
   await expect(page.getByText('is an admin now')).toBeVisible()
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(role).toHaveValue('member')
-  // With the role go the keys that an admin made, so that is asked.
+  // Changing the role of an admin ends the keys that they created, so it needs confirmation.
   await role.selectOption('admin')
   await expect(role).toBeEnabled()
   await expect(role).toHaveValue('admin')
@@ -140,7 +140,7 @@ test('a new link ends the former, and a revoked one leads to an explanation', as
   await settings(page, 'members')
   const email = fresh()
   const first = await invited(page, email)
-  // What fails loses nothing.
+  // A failure loses nothing.
   const requests: string[] = []
   await page.route('**/workspace/invitations**', (route) => {
     const method = route.request().method()
@@ -206,13 +206,13 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
   await follow.click()
   const how = page.getByRole('group', { name: /^Alerts of Permit issued/i })
   await expect(how.getByRole('checkbox', { name: 'In the app' })).toBeChecked()
-  // The last way cannot be taken away.
+  // The last way cannot be removed.
   await expect(how.getByRole('checkbox', { name: 'In the app' })).toBeDisabled()
   await how.getByRole('checkbox', { name: 'E-mail' }).click()
   await expect(how.getByRole('checkbox', { name: 'E-mail' })).toBeChecked()
   await how.getByRole('combobox').selectOption('weekly')
   await expect(how.getByRole('combobox')).toHaveValue('weekly')
-  // Until it is saved, what was asked for shows.
+  // The requested value is shown until it is saved.
   await expect(page.locator('ul[aria-busy]')).toHaveAttribute('aria-busy', 'false')
   await page.reload()
   await expect(how.getByRole('combobox')).toHaveValue('weekly')
@@ -234,7 +234,7 @@ test('two quick changes of an alert are both kept', async ({ page }) => {
   const how = page.getByRole('group', { name: 'Alerts of Permit expired' })
   const email = how.getByRole('checkbox', { name: 'E-mail' })
   await expect(email).not.toBeChecked()
-  // The answer of the first comes after the second is made.
+  // The answer to the first request arrives after the second was sent.
   let answer = () => {}
   const second = new Promise<void>((resolve) => (answer = resolve))
   await page.route('**/signal-subscriptions/upsert*', async (route) => {

@@ -25,7 +25,7 @@ test.setTimeout(120_000)
 const signInLink = (page: Page) => page.getByRole('link', { name: 'Sign in', exact: true })
 const open = (page: Page, address = '/') => page.goto(installation.origin + address)
 
-/** entered waits for the page of who is signed in. */
+/** entered waits for the page of the signed-in user. */
 async function entered(page: Page): Promise<void> {
   await expect(page.getByRole('button', { name: /^Signed in as/ })).toBeVisible()
 }
@@ -55,7 +55,7 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   await expect(page.getByText(ann.email)).toBeVisible()
   await page.keyboard.press('Escape')
 
-  // One cookie, which scripts do not see, and nothing in what the browser stores.
+  // One cookie, which scripts cannot read, and nothing in the browser's storage.
   const cookies = (await context.cookies(installation.origin)).filter((c) => c.name.startsWith('__Host-atlas'))
   expect(cookies).toMatchObject([{ name: '__Host-atlas', httpOnly: true, secure: true, sameSite: 'Lax', path: '/' }])
   const stored = await page.evaluate(() => JSON.stringify([document.cookie, localStorage, sessionStorage]))
@@ -67,7 +67,7 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   await page.getByRole('button', { name: /yes/i }).click()
   await expect(signInLink(page)).toBeVisible()
   expect(page.url()).toBe(`${installation.origin}/`)
-  // The provider has forgotten Ann, and so has the cookie.
+  // The provider has ended Ann's session, and the cookie is gone.
   await signInLink(page).click()
   await expect(page.getByPlaceholder('Enter any login')).toBeVisible()
   await context.addCookies(cookies)
@@ -83,7 +83,7 @@ test('the sign-in of a workspace is looked for by the domain of an address', asy
   expect((await answered).status()).toBe(200)
   await expect(page.getByRole('alert')).toHaveText('No workspace has a sign-in of its own for this domain.')
   await expect(signInLink(page)).toBeVisible()
-  // A workspace without a provider leads back to the page, with the reason.
+  // A workspace without a provider redirects back to the page, with the reason.
   await open(page, `/session/sign-in?workspace=${one}`)
   await expect(page.getByRole('alert')).toBeVisible()
 })
@@ -109,7 +109,7 @@ test('a member is removed while the page is open', async ({ page }) => {
   await expect.poll(status).toBe(403)
   await page.getByRole('link', { name: /^Firms \d/ }).click()
   await expect(page.getByRole('heading', { name: 'You are not in this workspace' })).toBeVisible()
-  // Who is in none any more is signed out.
+  // A user without any membership is signed out.
   await installation.remove(two, dan.email)
   await expect.poll(status).toBe(401)
   await page.reload()
@@ -165,7 +165,7 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   await page.getByRole('link', { name: /^Projects/ }).click()
   await entered(page)
   expect(new URL(page.url()).searchParams.get('workspace')).toBe(short(two))
-  // Links say so too, for those who open them in another tab or copy them.
+  // So do links that are opened in another tab or copied.
   const links = page.locator('a[href^="/"]:not([href^="/docs"]):not(.workspaces a)')
   const hrefs = await links.evaluateAll((all) => all.map((a) => a.getAttribute('href') ?? ''))
   expect(hrefs.length).toBeGreaterThan(10)
@@ -177,7 +177,7 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   await expect(tab.getByRole('link', { name: 'Atlas, Workspace 2' })).toBeVisible()
   await tab.close()
 
-  // Another tab begins in the last one, and goes to the other. This one stays where it is.
+  // Another tab opens the last workspace and switches to the other. This one does not change.
   const other = await context.newPage()
   await open(other, '/projects?stage=filed')
   await entered(other)
@@ -200,7 +200,7 @@ test('the session ends in another tab, and goes on', async ({ page, context }) =
   await signIn(page, gil.login)
   await entered(page)
   await context.clearCookies({ name: '__Host-atlas' })
-  // A request that was under way may have noticed it already, and the dialog be open.
+  // A request in progress may have noticed it already, so that the dialog is open.
   await page.getByRole('link', { name: /^Signals/, includeHidden: true }).dispatchEvent('click')
   const over = page.getByRole('dialog', { name: 'Your session is over' })
   await expect(over).toBeVisible()
@@ -222,7 +222,7 @@ everywhere(() => {
     expect(await findings(page)).toEqual([])
     await signIn(page, hal.login)
     await entered(page)
-    // Until the filters are there, nothing in their column takes the focus.
+    // Until the filters are loaded, nothing in their column gets the focus.
     await expect(page.locator('.rail .skeleton')).toHaveCount(0)
     await page.getByRole('button', { name: 'Signed in as Hal' }).click()
     expect(await findings(page)).toEqual([])

@@ -4,12 +4,12 @@ import { applyFirms } from './operator'
 import { counted, enter, expect, test, used } from './service'
 import { call, create, firms, remove, unique, type View } from './workspace'
 
-// Times of the README: `scripts/explorer measure stories`. Each story begins on the first
-// screen, of somebody who has signed in for the first time.
+// Times of the README: `scripts/explorer measure stories`. Each story begins on the first screen,
+// for a user who has just signed in for the first time.
 
 test.setTimeout(120_000)
 
-/** Hand counts what somebody does, and the seconds that the page takes for it. */
+/** Hand counts the user's actions, and the seconds that the page takes for them. */
 class Hand {
   private clicks = 0
   private letters = 0

@@ -13,7 +13,7 @@ async function pay(button: Locator): Promise<number> {
   return Number(price.replaceAll(',', ''))
 }
 
-/** settled waits until the counts are those of the address; until then the filters move. */
+/** settled waits until the counts match the address; until then the filters move. */
 async function settled(page: Page): Promise<void> {
   await expect(page.getByRole('main')).toHaveAttribute('aria-busy', 'false')
   await counted(page)
@@ -185,7 +185,7 @@ test('an analyst finds large multifamily projects, keeps them, and comes back to
       await expect(tomorrow.getByText(new RegExp(`^${rows} of ${count} loaded$`))).toBeVisible()
       await costs(credits)
     }
-    // The table draws those that are in sight.
+    // The table draws only the visible ones.
     for (let n = 1; n <= rows; n++) {
       const row = grid.locator(`[role=row][aria-rowindex="${n + 1}"]`)
       if (n === 1) await row.focus()
@@ -200,7 +200,7 @@ test('an analyst finds large multifamily projects, keeps them, and comes back to
     await tomorrow.getByRole('link', { name: /^Export/ }).click()
     await expect(tomorrow.getByText(`Export · ${saved}`)).toBeVisible()
     const downloaded = tomorrow.waitForEvent('download')
-    // They are loaded, and not paid for again.
+    // They are loaded, and not charged again.
     const credits = await pay(tomorrow.getByRole('button', { name: /^Export \d+ rows/ }))
     expect(credits).toBe(0)
     const [head = '', ...rows] = readFileSync(await (await downloaded).path(), 'utf8')

@@ -127,7 +127,7 @@ test('a text that nothing has is searched as a similar one, and says so', async 
   const instead = page.locator('.instead')
   await expect(instead).toContainText('Showing results for garage; nothing for “garrage”')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[1-9]/)
-  // What was typed stays, and can be had.
+  // The typed text stays, and can be searched.
   await expect(page.getByRole('combobox', { name: 'Search projects' })).toHaveValue('garrage')
   await instead.getByRole('button', { name: 'Search only for “garrage”' }).click()
   await expect(page.getByRole('heading', { name: 'No projects match' })).toBeVisible()

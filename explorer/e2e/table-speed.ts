@@ -1,12 +1,12 @@
 import { enter, expect, service, test } from './service'
 import type { CDPSession, Page } from '@playwright/test'
 
-// Figures of the README: `scripts/explorer measure`. The rows are those of the service, with
-// other ids, and served by the browser's route, because nobody has credits for 100,000.
+// Figures of the README: `scripts/explorer measure`. The rows are those of the service with other
+// ids, served by a route in the browser, because no workspace has credits for 100,000.
 
 test.setTimeout(900_000)
 
-/** Rows of a page that is served. The Explorer asks for 25; with these it is there sooner. */
+/** Rows of a served page. The Explorer requests 25; more make the test faster. */
 const pageSize = 250
 
 async function serveRows(page: Page) {
@@ -31,7 +31,7 @@ async function scrollTo(page: Page, rows: number) {
     const grid = document.querySelector('.grid') as HTMLElement
     const body = grid.querySelector('.grid-body') as HTMLElement
     for (let i = 0; body.offsetHeight / 36 < wanted; i++) {
-      // Each time somewhere else, so that the browser tells of it.
+      // Each time to another position, so that the browser fires the event.
       grid.scrollTop = grid.scrollHeight - grid.clientHeight - (i % 2)
       await new Promise(requestAnimationFrame)
     }

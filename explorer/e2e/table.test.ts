@@ -140,7 +140,7 @@ test('rows that are loaded whole are sorted and filtered for nothing', async ({ 
   await expect(page.getByText(`${active} of ${active} loaded`)).toBeVisible()
   expect(await used()).toBe(before)
 
-  // What only the service knows is asked for, and what is paid stays until then.
+  // Values that only the service has are requested, and loaded rows stay until then.
   await page.getByRole('combobox', { name: /^Search/ }).fill('townhomes')
   const bar = page.getByRole('region', { name: 'Rows of the search before' })
   await expect(bar).toContainText('of the search before')

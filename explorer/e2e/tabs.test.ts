@@ -12,7 +12,7 @@ test('another tab signs somebody else in: this page does nothing in their name',
   const before = await used()
 
   const other = await context.newPage()
-  // Until the link is used up the former user is there.
+  // Until the link is used the former user is signed in.
   const as = (role: string) => other.getByRole('button', { name: new RegExp(`^Signed in as ${role}`) })
   await other.goto(link(admin))
   await expect(as('admin')).toBeVisible()
@@ -23,7 +23,7 @@ test('another tab signs somebody else in: this page does nothing in their name',
   await expect(status).toHaveValue('typed')
   expect(await used()).toBe(before)
 
-  // The user comes back: everything is here.
+  // The user returns: everything is still there.
   await other.goto(link())
   await expect(as('owner')).toBeVisible()
   await page.evaluate(() => dispatchEvent(new Event('visibilitychange')))

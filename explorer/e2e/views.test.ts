@@ -46,7 +46,7 @@ test('a search is saved as a View, which says what it cannot keep', async ({ pag
   await expect(page).toHaveURL(/\/views\/[0-9a-f-]+$/)
   await expect(page.getByText('Stage is Permitted · Use is Single family', { exact: false })).not.toContainText('Cost')
 
-  // Deleting says what is lost. Its address then says that it is gone.
+  // A deletion shows its effects. The address of the View then says that it was deleted.
   const address = page.url()
   await page.getByRole('button', { name: `More about ${name}` }).click()
   await page.getByRole('button', { name: 'Delete…' }).click()
@@ -157,7 +157,7 @@ test('two members change one View: the second is told', async ({ page, browser }
   await expect(dialog).toContainText(`It is called ${view.name} theirs now`)
   await dialog.getByRole('button', { name: 'Save mine' }).click()
   await expect(page.getByText(`It is called “${view.name} mine” now`)).toBeVisible()
-  // Deleted meanwhile: what is counted next says so.
+  // Deleted meanwhile: the next count reports it.
   await remove(view)
   await other.getByRole('combobox', { name: 'Search firms' }).fill('homes')
   await expect(other.getByRole('main').getByRole('heading', { name: 'This View is gone' })).toBeVisible()
@@ -233,7 +233,7 @@ test('book and Views have other looks; what Data alone has is not offered', asyn
   await expect(page.locator('.map-columns')).toBeVisible()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[\d,]+ projects in this View$/)
 
-  // The builder knows what the workspace says.
+  // The builder offers the workspace's fields.
   await page.getByRole('link', { name: 'Table' }).click()
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.keyboard.type('Our status')

@@ -27,7 +27,7 @@ test('a webhook is added, tested, gets a new secret and is deleted', async ({ pa
   await expect(hook.getByRole('checkbox', { name: 'Signals arrive' })).toBeChecked()
   expect(await findings(page)).toEqual([])
 
-  // What it is told of is saved at once.
+  // The choice of events is saved at once.
   await hook.getByRole('checkbox', { name: 'All records are loaded anew' }).click()
   await expect(page.getByText('The webhook is saved')).toBeVisible()
   const { data } = (await (await fetch(hooks(), { headers: headers() })).json()) as {
@@ -38,7 +38,7 @@ test('a webhook is added, tested, gets a new secret and is deleted', async ({ pa
   await hook.getByRole('button', { name: 'Send a test' }).click()
   const log = hook.getByRole('list', { name: 'Deliveries, the newest first' })
   await expect(log.getByText('webhook.test')).toBeVisible()
-  // The name does not resolve, so it is tried again.
+  // The name does not resolve, so the delivery is retried.
   await expect(log.getByText('no response, again')).toBeVisible({ timeout: 30_000 })
   await page.setViewportSize({ width: 390, height: 844 })
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390)

@@ -4,7 +4,7 @@ import { counted, link, service } from './service'
 const workspace = service().workspaces[0]
 export const [owner, admin] = workspace?.users ?? []
 
-/** call asks the API as a user of the first workspace, the owner if none is named. */
+/** call calls the API as a user of the first workspace, by default the owner. */
 export async function call<T>(method: string, path: string, body?: unknown, user = owner): Promise<T> {
   const separator = path.includes('?') ? '&' : '?'
   const response = await fetch(`${service().base_url}${path}${separator}workspace_id=${workspace?.id}`, {

@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react'
 
-// The address of the page is its state. Components read it with useAddress and change it
-// with go; back and forward of the browser work by themselves.
+// The address of the page is its state. Components read it with useAddress and change it with go;
+// the browser's back and forward work without further code.
 
 const listeners = new Set<() => void>()
 const tell = () => listeners.forEach((listen) => listen())
@@ -23,7 +23,7 @@ export function useAddress(): { path: string; search: string } {
 
 let kept = ''
 
-/** keep adds a parameter to this address and to all that follow, if they lack it. */
+/** keep adds a parameter to this address and all later ones, unless they have it. */
 export function keep(name: string, value: string): void {
   kept = `${name}=${value}`
   const to = withKept(location.pathname + location.search)
@@ -32,7 +32,7 @@ export function keep(name: string, value: string): void {
   tell()
 }
 
-/** link is the address of a link within the page, whole for another tab too, and what a click does. */
+/** link is the address of a link within the page, complete for another tab too, and its click handler. */
 export const link = (to: string) => ({ href: withKept(to), onClick: followed })
 
 function withKept(to: string): string {
@@ -49,7 +49,7 @@ export function go(to: string, { replace = false } = {}): void {
   tell()
 }
 
-/** followed is what a click on a link within the page does; other clicks are the browser's. */
+/** followed handles a click on a link within the page; other clicks are left to the browser. */
 export function followed(event: React.MouseEvent<HTMLAnchorElement>): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return

@@ -25,7 +25,7 @@ takeInvitation()
 
 export function App() {
   const client = useQueryClient()
-  // Whoever was signed in last: a session that ends leaves what is on the page.
+  // The last signed-in user: after the end of a session the page stays as it is.
   const [last, setLast] = useState<User>()
   const exchange = useMutation({
     mutationFn: signIn,
@@ -41,7 +41,7 @@ export function App() {
   useEffect(() => {
     if (link && isIdle) mutate(link)
   }, [mutate, isIdle])
-  // A link that is opened where the page is already changes the fragment only.
+  // Opening a link in an open page changes only the fragment.
   useEffect(() => {
     const listen = () => {
       const token = takeLink()
@@ -123,7 +123,7 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
   const waits = workspace.failureReason ?? descriptors.failureReason
   if (!workspace.data || !descriptors.data) {
     if (!waits) return <div className="boot" aria-busy="true" />
-    // It is tried again when the service says so.
+    // It is retried when the service asks for it.
     return (
       <main className="alone" aria-busy="true">
         <div className="sheet">

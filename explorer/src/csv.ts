@@ -6,7 +6,7 @@
  */
 const likeFormula = /^(?:[\t\r\n]|[\u0000-\u0020\u00a0\u3000\ufeff]*[=+\-@＝＋－＠])/
 
-/** textOf is a value as text: nothing for what is unknown, a list with ; between its texts. */
+/** textOf is a value as text: nothing for an unknown one, lists joined by ;. */
 export function textOf(value: unknown): string {
   return Array.isArray(value) ? value.map((v) => String(v).replace(/[\\;]/g, '\\$&')).join(';') : String(value ?? '')
 }

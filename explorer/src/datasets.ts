@@ -30,7 +30,7 @@ export function counted(n: number, dataset: Dataset): string {
 /** FieldKind is how a field is searched: an enum by its values, a text by its words. */
 export type FieldKind = 'values' | 'text' | 'id' | 'date' | 'number' | 'place' | 'relation'
 
-/** relationOf says what the key of a relation asks for: a related record, or none. */
+/** relationOf returns whether the key of a relation requires a related record, or none. */
 export function relationOf(key: string): { dataset: Dataset; has: boolean } | undefined {
   const [, verb, one] = /^(has|without)_(\w+)$/.exec(key) ?? []
   const dataset = datasets.find((d) => d === `${one}s`)
@@ -41,7 +41,7 @@ export function relationOf(key: string): { dataset: Dataset; has: boolean } | un
 export interface RailField {
   key: string
   kind: FieldKind
-  /** Inclusive ranges of a number's facet. Between two of them lies no value that occurs. */
+  /** Inclusive ranges of a number's facet. No existing value lies between two ranges. */
   ranges?: [number | null, number | null][]
 }
 
@@ -84,7 +84,7 @@ export const rail: Record<Dataset, RailField[]> = {
 /** rangesOf returns the ranges that a facet of a number counts. */
 export const rangesOf = (dataset: Dataset, key: string) => rail[dataset].find((f) => f.key === key)?.ranges ?? counts
 
-/** overviewDate is the field whose months the first sight of a dataset shows. */
+/** overviewDate is the field whose months the overview of a dataset shows. */
 export const overviewDate: Partial<Record<Dataset, string>> = {
   projects: 'permitted_at',
   accounts: 'last_activity_at',

@@ -9,7 +9,7 @@ import { creditsQuery, sessionOver, sessionQuery } from './api/queries'
 import { App } from './app'
 import { entered, ledgerQuery } from './session/ledger'
 
-// A session that is over is noticed at any request. Everything on the page stays.
+// Any request can detect the end of a session. Everything on the page stays.
 const over = (error: Error) => {
   if (!(error instanceof RequestError)) return
   if (error.status === 401) sessionOver(client)
@@ -23,7 +23,7 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       refetchOnWindowFocus: false,
-      // What is free is tried again when the service says so.
+      // Free requests are retried when the service asks for it.
       retry: (count, error) =>
         count < 3 && error instanceof RequestError && (error.status === 503 || error.code === 'too_many_requests'),
       retryDelay: (count, error) =>
@@ -37,7 +37,7 @@ creditListeners.add((window, charged, path) => {
   client.setQueryData(ledgerQuery.queryKey, (before) => entered(before ?? [], path, charged, Date.now()))
 })
 
-// What was paid for is shared with the user's other tabs; the first screen does not wait for that.
+// Paid data is shared with the user's other tabs; the first screen does not wait for that.
 void import('./memory/start').then(({ start }) => start(client))
 
 const root = document.getElementById('root')

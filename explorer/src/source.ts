@@ -1,13 +1,13 @@
 import { books, type Book } from './api/book'
 import { datasets, rail, type Dataset, type RailField } from './datasets'
 
-/** Source is where a search looks when it is not all of Data: the workspace's book, or a View. */
+/** Source is where a search looks if not in all of Data: the workspace's book, or a View. */
 export type Source =
   | { kind: 'book' }
-  /** What a Dynamic View looks for is part of it: rows and counts of another definition are others. */
+  /** The definition of a Dynamic View is part of it: rows and counts of another definition differ. */
   | { kind: 'view'; id: string; definition?: string }
 
-/** Scope is the part of a search that the path of the address says. */
+/** Scope is the part of a search in the path of the address. */
 export interface Scope {
   dataset: Dataset
   /** All of Data if absent. */
@@ -34,7 +34,7 @@ export function pathOf({ dataset, source, record }: Scope): string {
   return record ? `${path}/${record}` : path
 }
 
-/** routeOf is where the API searches and counts a dataset. */
+/** routeOf is the API route that searches and counts a dataset. */
 export function routeOf(dataset: Dataset, source: Source | undefined): string {
   if (!source) return `/data/${dataset}`
   return source.kind === 'book' ? `/workspace/${dataset}` : `/workspace/views/${encodeURIComponent(source.id)}/records`
@@ -49,7 +49,7 @@ const shared: RailField[] = [
 ]
 const scores: RailField['ranges'] = [0, 20, 40, 60, 80].map((from) => [from, from === 80 ? 100 : from + 19])
 
-/** own are the facets of what the workspace itself says of records. */
+/** own are the facets of annotations. */
 const own: Record<Book, RailField[]> = {
   projects: shared,
   accounts: [
@@ -61,10 +61,10 @@ const own: Record<Book, RailField[]> = {
   contacts: [...shared, { key: 'updated_at', kind: 'date' }],
 }
 
-/** bookOf is the book that has records of a dataset: there is none of signals. */
+/** bookOf is the book with the records of a dataset: there is none of signals. */
 export const bookOf = (dataset: Dataset): Book | undefined => books.find((b) => b === dataset)
 
-/** ownOf lists the facets of what the workspace itself says; Data has none. */
+/** ownOf lists the facets of annotations; Data has none. */
 export function ownOf({ dataset, source }: Scope): RailField[] {
   const book = source && bookOf(dataset)
   return book ? own[book] : []
@@ -73,7 +73,7 @@ export function ownOf({ dataset, source }: Scope): RailField[] {
 /** railOf lists the facets of a search. */
 export const railOf = (scope: Scope): RailField[] => [...ownOf(scope), ...rail[scope.dataset]].slice(0, maxFacets)
 
-/** isOwn reports whether a field is the workspace's own: a condition on it finds records of the book only. */
+/** isOwn reports whether a field is an annotation: a condition on it finds records of the book only. */
 export const isOwn = (key: string) =>
   ['workspace_status', 'tags', 'notes', 'icp_tier', 'atlas_score', 'updated_at'].includes(key)
 

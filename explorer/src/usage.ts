@@ -29,7 +29,7 @@ export function firstReturn(used: Hour[]): { credits: number; by: Date } | undef
   return first && { credits: first.credits, by: returnOf(new Date(first.from)) }
 }
 
-/** operationLabel says what an operation of the API does. */
+/** operationLabel describes an operation of the API. */
 export function operationLabel(id: string): string {
   const words = id.split('_')
   const plural = (word: string | undefined) => nouns[word as Dataset] as { many: string } | undefined

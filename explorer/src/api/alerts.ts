@@ -7,12 +7,12 @@ import type { View } from './views'
 export type Alert = Schemas['Alert']
 export type AlertEntry = Schemas['AlertEntry']
 
-/** How often what is new is counted, in milliseconds. */
+/** How often new entries are counted, in milliseconds. */
 const often = 5 * 60_000
 
 const alertsKey = (workspace: string) => ['alerts', workspace]
 
-/** alertsQuery lists the user's alerts. All about alerts is free. */
+/** alertsQuery lists the user's alerts. All requests about alerts are free. */
 export const alertsQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...alertsKey(workspace), 'all'],
@@ -31,7 +31,7 @@ export const alertQuery = (workspace: string, view: string | undefined) => ({
   select: (all: Alert[]) => all.find((a) => a.view_id === view),
 })
 
-/** unseenQuery lists what the alerts told since the user looked, the latest first: of one View, or of all. */
+/** unseenQuery lists the alerts' entries since the user last looked, the latest first: of one View, or of all. */
 export const unseenQuery = (workspace: string, view?: string) =>
   queryOptions({
     queryKey: [...alertsKey(workspace), 'unseen', view],
@@ -59,7 +59,7 @@ export const settingAlert = (workspace: string, view: string) =>
     onSettled: (_data, _error, _to, _result, { client }) => alertsChanged(client, workspace),
   })
 
-/** seeing says that the user looked at the entries of a View up to a number, or at all, and that its alert rests. */
+/** seeing marks the entries of a View as seen, up to a number or all, and its rest too. */
 export const seeing = (workspace: string, view: string) =>
   mutationOptions({
     mutationFn: async (through?: number) => {
@@ -69,7 +69,7 @@ export const seeing = (workspace: string, view: string) =>
     onSettled: (_data, _error, _through, _result, { client }) => alertsChanged(client, workspace),
   })
 
-/** canWatch tells whether a View takes an alert. */
+/** canWatch reports whether a View can have an alert. */
 export const canWatch = (view: View): boolean => view.view_type === 'dynamic'
 
 const whyItRests = {
@@ -77,6 +77,6 @@ const whyItRests = {
   definition_refused: 'its conditions cannot be compared with what changes. Change them',
 }
 
-/** restText says since when an alert, or another who is told, is told nothing, why, and what to do; '' unless it rests. */
+/** restText explains since when and why an alert or a webhook gets nothing, and what to do; '' unless it rests. */
 export const restText = (rest: Alert['rest'], said = 'The alert has rested'): string =>
   rest ? `${said} since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''

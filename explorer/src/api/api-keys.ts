@@ -22,17 +22,17 @@ export const apiKeysQuery = (workspace: string) =>
 
 const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
 
-/** createKey makes a key. Its secret is in this answer only. */
+/** createKey creates a key. Only this answer has its secret. */
 export const createKey = (workspace: string) =>
   mutationOptions({
-    // The cache does not keep the secret.
+    // The secret is not cached.
     gcTime: 0,
     mutationFn: async (body: Schemas['ApiKeyCreate']) =>
       (await answer(api.POST('/workspace/api-keys', { params: { query: query(workspace) }, body }))).data.api_key,
     onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
   })
 
-/** rotateKey gives a key a new secret, which is in this answer only. */
+/** rotateKey gives a key a new secret, which only this answer has. */
 export const rotateKey = (workspace: string) =>
   mutationOptions({
     gcTime: 0,
@@ -44,7 +44,7 @@ export const rotateKey = (workspace: string) =>
     onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
   })
 
-/** keyPolicyQuery is what the workspace permits of its keys. It lapses with the list of keys. */
+/** keyPolicyQuery reads the workspace's policy of keys. It is invalidated with the list of keys. */
 export const keyPolicyQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...key(workspace), 'policy'],

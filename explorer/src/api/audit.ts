@@ -3,7 +3,7 @@ import { answer, api, type Schemas } from './client'
 
 export type AuditEvent = Schemas['AuditEvent']
 
-/** What one looks for in the audit log; "" is everything. */
+/** The filter of the audit log; "" matches everything. */
 export interface AuditSearch {
   action: string
   person: string
@@ -11,10 +11,10 @@ export interface AuditSearch {
   until: string
 }
 
-/** The events of a page, and of the pages of a download. */
+/** The number of events of a page, and of the pages of a download. */
 export const eventsShown = 50
 export const eventsAtOnce = 200
-/** The most events of a download. */
+/** The maximum number of events of a download. */
 export const mostDownloaded = 20_000
 
 async function pageOf(

@@ -1,7 +1,7 @@
 /** How many items a batch of the API takes. */
 const batchSize = 100
 
-/** Outcome is what became of one record. */
+/** Outcome is the result of one record. */
 export interface Outcome {
   id: string
   /** ok, or the code of the error. */
@@ -18,9 +18,9 @@ interface Result {
 export type Run = (ids: string[]) => Promise<Result[]>
 
 /**
- * inBatches runs all ids, each once, one batch after the other, and tells what is done after
- * each. When a batch fails it throws: what was told is done, the rest is not. A stop takes
- * effect after the batch that runs, because that may be done already.
+ * inBatches runs all ids, each once, one batch after the other, and reports progress after each.
+ * When a batch fails it throws: the reported ones are done, the rest is not. A stop takes effect
+ * after the current batch, because that may already be done.
  */
 export async function inBatches(ids: string[], run: Run, signal: AbortSignal, tell: (done: Outcome[]) => void) {
   const unique = [...new Set(ids)]
@@ -37,7 +37,7 @@ export async function inBatches(ids: string[], run: Run, signal: AbortSignal, te
   }
 }
 
-/** inFull runs all ids, and throws if one of them was not done. */
+/** inFull runs all ids, and throws if one of them failed. */
 export async function inFull(ids: string[], run: Run): Promise<void> {
   const failed: Outcome[] = []
   await inBatches(ids, run, new AbortController().signal, (done) => {
@@ -47,11 +47,11 @@ export async function inFull(ids: string[], run: Run): Promise<void> {
   if (first) throw new Error(`${failed.length} of ${new Set(ids).size} failed, ${first.message ?? first.status}`)
 }
 
-/** leftOf are the ids that may be tried again: those that were not tried, and those that Atlas failed at. */
+/** leftOf are the ids to retry: those that were not tried, and those with a server error. */
 export function leftOf(ids: string[], outcomes: Outcome[]): string[] {
   const over = new Set(outcomes.filter((o) => o.status !== 'unavailable' && o.status !== 'internal').map((o) => o.id))
   return [...new Set(ids)].filter((id) => !over.has(id))
 }
 
-/** isStop reports an error that is a stop by the user. */
+/** isStop reports whether an error is a stop by the user. */
 export const isStop = (error: unknown) => error instanceof DOMException && error.name === 'AbortError'

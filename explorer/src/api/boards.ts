@@ -19,7 +19,7 @@ export interface BoardChange {
 /** How many tiles a board has at most. */
 export const maxTiles = 12
 
-/** How often what a board shows is counted anew while somebody looks, in milliseconds. */
+/** How often a visible board is counted again, in milliseconds. */
 export const often = 5 * 60_000
 
 const boardsKey = (workspace: string) => ['boards', workspace]
@@ -28,7 +28,7 @@ const boardsKey = (workspace: string) => ['boards', workspace]
 export const boardsQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...boardsKey(workspace), 'list'],
-    // Others may make and delete some.
+    // Others may create and delete some.
     staleTime: 10_000,
     refetchOnWindowFocus: true,
     queryFn: ({ signal }) =>
@@ -38,7 +38,7 @@ export const boardsQuery = (workspace: string) =>
       }),
   })
 
-/** boardQuery reads one board, and again as often as it is counted: others may change it. */
+/** boardQuery reads one board, as often as it is counted: others may change it. */
 export const boardQuery = (workspace: string, id: string) =>
   queryOptions({
     queryKey: [...boardsKey(workspace), 'one', id],
@@ -61,10 +61,10 @@ export async function saveBoard(workspace: string, change: BoardChange): Promise
   return (await answer(request)).data.board as Board
 }
 
-/** How often a change of a board that others are changing at the same time is tried. */
+/** How often a change is tried that conflicts with others. */
 const attempts = 4
 
-/** changeTiles changes a board as it is now: whatever others do to it meanwhile stays. */
+/** changeTiles changes the current version of a board: concurrent changes by others stay. */
 export async function changeTiles(
   workspace: string,
   id: string,
@@ -85,14 +85,14 @@ export async function changeTiles(
 /** isConflict reports that somebody has changed the board since it was read. */
 export const isConflict = (error: unknown) => error instanceof RequestError && error.code === 'revision_conflict'
 
-/** refusedTiles are the positions of the tiles that a board was not saved for, if it was for nothing else. */
+/** refusedTiles are the positions of the refused tiles of a board, if these are the only error. */
 export function refusedTiles(error: unknown): Set<number> {
   const issues = error instanceof RequestError && error.status === 400 ? error.issues : []
   const positions = issues.map(({ path: [of, position] }) => (of === 'tiles' && position ? Number(position) : NaN))
   return new Set(positions.some(Number.isNaN) ? [] : positions)
 }
 
-/** restoreBoard makes a board that was deleted again, and says how many tiles it lost: those of deleted Views. */
+/** restoreBoard creates a deleted board again, and returns how many tiles of deleted Views it lost. */
 export async function restoreBoard(workspace: string, board: Board): Promise<{ restored: Board; lost: number }> {
   const { name, tiles } = board
   try {
@@ -105,20 +105,20 @@ export async function restoreBoard(workspace: string, board: Board): Promise<{ r
   }
 }
 
-/** boardSaved has everything that shows boards show the one that was saved. */
+/** boardSaved updates all queries of a saved board. */
 export function boardSaved(client: QueryClient, workspace: string, saved?: Board): void {
   if (saved) client.setQueryData(boardQuery(workspace, saved.id).queryKey, saved)
   void client.invalidateQueries({ queryKey: boardsKey(workspace) })
 }
 
-/** savingBoard creates or changes a board, and has it shown. */
+/** savingBoard creates or changes a board, and updates the queries. */
 export const savingBoard = (workspace: string) =>
   mutationOptions({
     mutationFn: (change: BoardChange) => saveBoard(workspace, change),
     onSettled: (saved, _error, _change, _result, { client }) => boardSaved(client, workspace, saved),
   })
 
-/** deletingBoard deletes a board, shows it no more, and returns what it was. One that is gone already is deleted. */
+/** deletingBoard deletes a board, removes it from the queries, and returns it. A missing one counts as deleted. */
 export const deletingBoard = (workspace: string) =>
   mutationOptions({
     mutationFn: async (id: string) => {
@@ -137,15 +137,15 @@ export const deletingBoard = (workspace: string) =>
 
 const tilesKey = (workspace: string) => ['tile', workspace]
 
-/** Found is what a tile finds, counted by its own request. */
+/** Found is the result of a tile's request. */
 export type Found = { pivot: Schemas['Pivot'] } | { facets: Schemas['FacetCounts'] }
 
-/** tileQuery counts what a tile shows, which is free; while somebody looks, as often as `often` says. */
+/** tileQuery counts the records of a tile, which is free; on a visible page, at the interval `often`. */
 export const tileQuery = (workspace: string, tile: Tile) =>
   queryOptions<Found>({
     queryKey: [...tilesKey(workspace), tile.kind === 'pivot', tile.dataset, tile.of, tile.view_id, tile.request],
     staleTime: often,
-    // A page that nobody sees asks for nothing; when it is seen again, what is old is counted at once.
+    // A hidden page sends no requests; when it becomes visible, old counts are refreshed at once.
     refetchInterval: (query) => again(query) || often,
     refetchOnWindowFocus: true,
     queryFn: async ({ signal }) => {

@@ -37,7 +37,7 @@ it('asks where both have changed something else', () => {
 it('asks where somebody else has taken the record out of the book, or changed what is taken out', () => {
   expect(keysOfConflict({ workspace_status: 'won' }, seen, null)).toEqual(['workspace_status'])
   expect(keysOfConflict({ tags: ['mine'] }, seen, null)).toEqual(['tags'])
-  // Also of a value that was empty: saving it would put the record back.
+  // Also for a value that was empty: saving it would restore the record.
   expect(keysOfConflict({ notes: 'mine' }, seen, null)).toEqual(['notes'])
   expect(keysOfConflict(null, seen, { ...seen, notes: 'theirs' })).toEqual(['notes'])
 })
@@ -54,7 +54,7 @@ it('takes a change back to what the record said just before it', () => {
     next: { tags: ['a', 'theirs'] },
     seen,
   })
-  // Somebody else put it in the book meanwhile: it stays there.
+  // Somebody else put it into the book meanwhile: it stays there.
   const theirs = { ...noAnnotations, notes: 'theirs' }
   const now = { ...theirs, workspace_status: 'won' }
   expect(undoOf({ next: { workspace_status: 'won' }, seen: null }, { now, before: theirs })).toEqual({

@@ -6,7 +6,7 @@ import { changeRows } from './pages'
 export const books = ['projects', 'accounts', 'contacts'] as const
 export type Book = (typeof books)[number]
 
-/** Annotations are what the workspace says of a record of its book. */
+/** Annotations are the workspace's values of a record in its book. */
 export interface Annotations {
   workspace_status: string | null
   tags: string[]
@@ -15,7 +15,7 @@ export interface Annotations {
   icp_tier?: Schemas['IcpTier'] | null
 }
 
-/** tiers are how well a firm fits, with what people call them. */
+/** tiers are the levels of fit of a firm, with their labels. */
 export const tiers: [Schemas['IcpTier'], string][] = [
   ['tier_1', 'Tier 1'],
   ['tier_2', 'Tier 2'],
@@ -27,7 +27,7 @@ export const noAnnotations: Annotations = { workspace_status: null, tags: [], no
 
 const bookKey = (workspace: string, book: Book, id: string) => ['book', workspace, book, id]
 
-/** bookQuery reads the annotations of a record: a credit, or nothing and null if there are none. */
+/** bookQuery reads the annotations of a record: for a credit, or free and null if there are none. */
 export function bookQuery(workspace: string, book: Book, id: string) {
   return queryOptions({
     queryKey: bookKey(workspace, book, id),
@@ -53,15 +53,18 @@ export function bookQuery(workspace: string, book: Book, id: string) {
 
 const idNames = { projects: 'project_id', accounts: 'account_id', contacts: 'contact_id' } as const
 
-/** Upsert is what an upsert changes; what is left out stays. */
+/** Upsert has the values that an upsert changes; absent ones stay. */
 export type Upsert = Partial<Annotations>
 
 type Keys = (keyof Annotations)[]
 
-/** keysOf are what a change touches; of null, which takes the record out of the book, all that it had. */
+/** keysOf are the keys that a change affects; for null, which removes the record from the book, all of them. */
 const keysOf = (next: Upsert | null, seen: Annotations) => Object.keys(next ?? seen) as Keys
 
-/** expectedOf is what the service compares before a change: what one has seen of what it touches. Null: the record is not in the book. */
+/**
+ * expectedOf are the values that the service compares before a change: the affected values as the
+ * user saw them. Null: the record is not in the book.
+ */
 function expectedOf(next: Upsert | null, seen: Annotations | null) {
   if (seen === null) return { in_book: false }
   return Object.fromEntries(keysOf(next, seen).map((key) => [key, seen[key] ?? null]))
@@ -69,7 +72,7 @@ function expectedOf(next: Upsert | null, seen: Annotations | null) {
 
 const query = (workspace: string) => ({ params: { query: { workspace_id: workspace } } })
 
-/** upsertOne saves annotations of a record and returns all that it has then. */
+/** upsertOne saves annotations of a record and returns all of them. */
 async function upsertOne(workspace: string, book: Book, id: string, next: object): Promise<Annotations> {
   const request = api.POST(`/workspace/${book}/upsert` as '/workspace/accounts/upsert', {
     ...query(workspace),
@@ -78,7 +81,10 @@ async function upsertOne(workspace: string, book: Book, id: string, next: object
   return pick((await answer(request)).data as Annotations)
 }
 
-/** BatchChange is what to save of a record, null to take it out of the book, and what one has seen of it, null: not in the book. */
+/**
+ * BatchChange is the change of a record, null to remove it from the book, and the values that the
+ * user saw, null: not in the book.
+ */
 export interface BatchChange {
   id: string
   next: Upsert | null
@@ -88,7 +94,7 @@ export interface BatchChange {
 export interface BatchResult {
   status: string
   error?: { message: string }
-  /** What the record has now, null if it is not in the book: after the change, or instead of what was seen. */
+  /** The current values, null if it is not in the book: after the change, or the conflicting ones. */
   now?: Annotations | null
 }
 
@@ -108,7 +114,7 @@ function resultOf({ status, error, data }: Item): BatchResult {
   }
 }
 
-/** upsertBatch saves annotations of up to 100 records that are as they were seen. */
+/** upsertBatch saves annotations of up to 100 records that have not changed. */
 export async function upsertBatch(workspace: string, book: Book, changes: BatchChange[]): Promise<BatchResult[]> {
   const request = api.POST(`/workspace/${book}/upsert/batch` as '/workspace/accounts/upsert/batch', {
     ...query(workspace),
@@ -119,7 +125,7 @@ export async function upsertBatch(workspace: string, book: Book, changes: BatchC
   return ((await answer(request)).data.results as Item[]).map(resultOf)
 }
 
-/** deleteBatch takes up to 100 records out of the book that are as they were seen. */
+/** deleteBatch removes up to 100 records from the book that have not changed. */
 export async function deleteBatch(workspace: string, book: Book, changes: BatchChange[]): Promise<BatchResult[]> {
   const request = api.POST(`/workspace/${book}/delete/batch` as '/workspace/accounts/delete/batch', {
     ...query(workspace),
@@ -131,10 +137,10 @@ export async function deleteBatch(workspace: string, book: Book, changes: BatchC
   return ((await answer(request)).data.results as Item[]).map(resultOf)
 }
 
-/** Conflict is that somebody else has changed what one was about to change. */
+/** Conflict means that somebody else has changed the same value. */
 export class Conflict extends Error {
   constructor(
-    /** What the record says now, null if it is not in the book. */
+    /** The current values, null if the record is not in the book. */
     readonly theirs: Annotations | null,
     readonly keys: Keys,
   ) {
@@ -142,16 +148,19 @@ export class Conflict extends Error {
   }
 }
 
-/** Change is what to save, null to take the record out of the book; and what one has seen before. */
+/** Change is the values to save, null to remove the record from the book; and the values that the user saw. */
 export interface Change {
   next: Upsert | null
-  /** Null: it was not in the book. Absent: whatever others have saved is replaced. */
+  /** Null: it was not in the book. Absent: the change overwrites others. */
   seen?: Annotations | null
-  /** What to say once it is saved. */
+  /** The message after saving. */
   done?: string
 }
 
-/** Saved is what a record says after a change, and said just before it: undefined if that was replaced unseen. */
+/**
+ * Saved has the values of a record after a change, and just before it: undefined if those were
+ * overwritten without being read.
+ */
 export interface Saved {
   now: Annotations | null
   before: Annotations | null | undefined
@@ -163,13 +172,13 @@ export const editsKey = (...of: [workspace: string, book: Book, id: string] | []
 const same = (a: unknown, b: unknown) => JSON.stringify(a ?? null) === JSON.stringify(b ?? null)
 
 /**
- * mergeOf is what to save instead when a record says something else than was seen: tags of
- * both. Anything else that both change is a Conflict.
+ * mergeOf merges a change into other values than the user saw: tags of both. Any other value that
+ * both change is a Conflict.
  */
 export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Annotations | null): Upsert | null {
   const before = seen ?? noAnnotations
   const current = now ?? noAnnotations
-  // Nobody puts a record back that somebody else took out, without being asked.
+  // A record that somebody else removed is not restored without asking.
   if (seen && !now && next) throw new Conflict(null, keysOf(next, seen))
   const theirs = keysOf(next, current).filter((k) => !same(current[k], before[k]) && !same(current[k], next?.[k]))
   if (!next?.tags || !theirs.includes('tags')) {
@@ -184,9 +193,8 @@ export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Anno
 }
 
 /**
- * undoOf takes a change back, to what the record said just before it, with what others had
- * written by then: the former values, or that it was not in the book. Undefined: there is
- * nothing to take back.
+ * undoOf reverts a change, to the values just before it, with what others had written by then:
+ * the former values, or that it was not in the book. Undefined: there is nothing to revert.
  */
 export function undoOf({ next }: Change, { now, before }: Saved): Change | undefined {
   if (before === undefined || (before === null && now === null)) return undefined
@@ -194,12 +202,12 @@ export function undoOf({ next }: Change, { now, before }: Saved): Change | undef
   return { next: Object.fromEntries(keysOf(next, before).map((key) => [key, before[key] ?? null])), seen: now }
 }
 
-/** How often a change is sent anew whose record others change at the same time. */
+/** How often a conflicting change is retried. */
 export const attempts = 5
 
 /**
- * annotate saves annotations, which is free, of a record that is as it was seen. What
- * somebody else has changed meanwhile is a Conflict, but tags of both are kept.
+ * annotate saves annotations, which is free, of a record that has not changed. A value that
+ * somebody else has changed meanwhile is a Conflict, except tags, which are merged.
  */
 export function annotate(workspace: string, book: Book, id: string, name: string) {
   const save = async (next: Upsert | null, seen: Annotations | null | undefined): Promise<Annotations | null> => {
@@ -217,7 +225,7 @@ export function annotate(workspace: string, book: Book, id: string, name: string
   return mutationOptions({
     mutationKey: editsKey(workspace, book, id),
     meta: { name },
-    // An edit that failed stays until it is saved or given up.
+    // A failed edit stays until it is saved or discarded.
     gcTime: Infinity,
     mutationFn: async ({ next, seen }: Change): Promise<Saved> => {
       let [change, base] = [next, seen]
@@ -228,7 +236,7 @@ export function annotate(workspace: string, book: Book, id: string, name: string
           if (!(error instanceof RequestError) || error.code !== 'revision_conflict' || attempt === attempts)
             throw error
           const now = error.current ? pick(error.current as Annotations) : null
-          if (!next && !now) return { now, before: now } // somebody else took it out
+          if (!next && !now) return { now, before: now } // somebody else removed it
           change = mergeOf(next, seen ?? null, now)
           base = now
         }
@@ -243,7 +251,10 @@ export function annotate(workspace: string, book: Book, id: string, name: string
   })
 }
 
-/** annotated shows what was saved, null for a record that is no longer in the book, wherever the record is. */
+/**
+ * annotated updates all loaded copies of a record with the saved annotations, null for a record
+ * that is no longer in the book.
+ */
 export function annotated(client: QueryClient, workspace: string, book: Book, saved: Map<string, Annotations | null>) {
   for (const [id, values] of saved) client.setQueryData(bookKey(workspace, book, id), values)
   const at = new Date().toISOString()
@@ -261,14 +272,14 @@ export function annotated(client: QueryClient, workspace: string, book: Book, sa
   }
 }
 
-/** What a View's row says of a record outside the book. */
+/** The annotations in a View's row of a record outside the book. */
 const outside = { workspace_status: null, tags: null, icp_tier: null, updated_at: null, updated_by: null }
 
 function pick({ workspace_status, tags, notes, icp_tier }: Annotations): Annotations {
   return { workspace_status, tags, notes, ...(icp_tier === undefined ? {} : { icp_tier }) }
 }
 
-/** ofRow reads annotations from a row of the book or of a View: undefined if the row does not say all. */
+/** ofRow reads annotations from a row of the book or of a View: undefined if the row lacks some. */
 export function ofRow(row: Partial<Annotations> & { updated_at?: string | null }): Annotations | null | undefined {
   if (row.updated_at === null) return null
   return row.notes === undefined ? undefined : pick(row as Annotations)

@@ -10,37 +10,37 @@ export interface Credits {
   ceiling: number
 }
 
-/** Issue is what is wrong with a part of a request. */
+/** Issue is an error of a part of a request. */
 interface Issue {
   path: string[]
   message: string
 }
 
-/** RequestError is an answer that is no success. Status 0: there was no answer. */
+/** RequestError is a failed response. Status 0: there was no response. */
 export class RequestError extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     message: string,
     readonly requestId: string,
-    /** When trying again makes sense. */
+    /** When a retry makes sense. */
     readonly retryAt?: Date,
-    /** Of `revision_conflict` of the book: what the workspace says of the record, null if it is not in the book. */
+    /** Of `revision_conflict` of the book: the current values of the record, null if it is not in the book. */
     readonly current?: Schemas['CurrentValues'],
-    /** What is wrong with the request, and where. */
+    /** The errors in the request, with their paths. */
     readonly issues: Issue[] = [],
   ) {
     super(message)
   }
 }
 
-/** listeners hear of the credits of each answer that names them, what it cost, and its path. */
+/** listeners receive the credits of each answer that has them, its cost, and its path. */
 export const creditListeners = new Set<(credits: Credits, charged: number, path: string) => void>()
 
 /** How far the clock of the service is ahead of this machine's, in milliseconds. */
 let ahead = 0
 
-/** serverNow is a time of this machine by the clock of the service. */
+/** serverNow converts a time of this machine to the clock of the service. */
 export const serverNow = (at: number) => at + ahead
 
 const credits: Middleware = {
@@ -70,12 +70,12 @@ export function actIn(id: string): void {
   workspace = id
 }
 
-/** actAs sets whose page this is: the service refuses requests when another tab has signed somebody else in. */
+/** actAs sets the user of this page: the service refuses requests when another tab has signed in somebody else. */
 export function actAs(id: string): void {
   user = id
 }
 
-/** acting is whose page this is. */
+/** acting is the user of this page. */
 export const acting = () => user
 
 const serialize = createQuerySerializer<Record<string, unknown>>()
@@ -92,7 +92,7 @@ interface Answer<T> {
   response: Response
 }
 
-/** answer returns what a request found, or throws a RequestError. */
+/** answer returns the result of a request, or throws a RequestError. */
 export async function answer<T>(request: Promise<Answer<T>>): Promise<T> {
   let got: Answer<T>
   try {
@@ -105,7 +105,7 @@ export async function answer<T>(request: Promise<Answer<T>>): Promise<T> {
   throw errorOf(got.response, got.error)
 }
 
-/** errorOf reads the body of an answer that is no success, in either form of docs/api.md. */
+/** errorOf reads the body of a failed response, in either form of docs/api.md. */
 export function errorOf(response: Response, body: unknown): RequestError {
   const detail = (
     body as {

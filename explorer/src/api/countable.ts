@@ -2,7 +2,8 @@ import { relationOf } from '../datasets'
 import type { Parts } from '../search/conditions'
 import type { Body } from './body'
 
-// What is free does not say which e-mail addresses exist: the service refuses conditions on them.
+// Free requests must not reveal which e-mail addresses exist: the service refuses conditions on
+// them.
 
 const asksEmail = ({ filters = {}, relations = {} }: Parts) =>
   [filters, ...Object.values(relations)].some((conditions) => 'email' in conditions)
@@ -10,7 +11,7 @@ const asksEmail = ({ filters = {}, relations = {} }: Parts) =>
 /** isCountable reports whether a search has no condition on e-mail addresses. */
 export const isCountable = ({ any = [], none = [], ...own }: Body) => ![own, ...any, ...none].some(asksEmail)
 
-/** countable leaves conditions on e-mail addresses out. The search finds what that finds, or less. */
+/** countable removes conditions on e-mail addresses. The search finds the same or less. */
 export function countable(body: Body): Body {
   const { filters, relations, any, none = [], ...rest } = body
   const groups = none.filter((group) => !asksEmail(group))
@@ -30,7 +31,7 @@ function withoutEmail(conditions: Record<string, unknown>) {
 
 function related(relations: NonNullable<Parts['relations']>): NonNullable<Parts['relations']> {
   const all = Object.entries(relations)
-  // To have no such record at all is more than to have none with the address.
+  // Having no such record at all is a stronger condition than having none with the address.
   const kept = all.filter(([key, conditions]) => !('email' in conditions) || relationOf(key)?.has)
   return Object.fromEntries(kept.map(([key, conditions]) => [key, withoutEmail(conditions)]))
 }

@@ -9,7 +9,7 @@ export type WorkspaceChange = Schemas['WorkspaceChange']
 /** historyLength is how many changes of a record are read at most, of the data and of the workspace each. */
 export const historyLength = 100
 
-/** recordHistoryQuery reads what changed of a global record, the latest first, which is free. */
+/** recordHistoryQuery reads the changes of a global record, the latest first, which is free. */
 export const recordHistoryQuery = (workspace: string, dataset: Dataset, id: string) =>
   queryOptions({
     queryKey: ['history', workspace, dataset, id],
@@ -21,7 +21,7 @@ export const recordHistoryQuery = (workspace: string, dataset: Dataset, id: stri
     },
   })
 
-/** ownHistoryQuery reads what the workspace changed about a record, the latest first, which is free. */
+/** ownHistoryQuery reads the workspace's changes of a record, the latest first, which is free. */
 export const ownHistoryQuery = (workspace: string, book: Book, id: string) =>
   queryOptions({
     queryKey: ['own history', workspace, book, id],

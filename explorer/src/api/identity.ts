@@ -27,7 +27,7 @@ export const addDomain = (workspace: string) =>
     onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
   })
 
-/** checkDomain looks for the DNS record of a domain now. */
+/** checkDomain looks up the DNS record of a domain now. */
 export const checkDomain = (workspace: string) =>
   mutationOptions({
     mutationFn: async (domain: string) => {
@@ -46,7 +46,7 @@ export const removeDomain = (workspace: string) =>
     onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
   })
 
-/** providerQuery is the provider of the workspace, null for none, and the address that it is to permit. */
+/** providerQuery is the provider of the workspace, null for none, and the redirect address that it must allow. */
 export const providerQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...key(workspace), 'provider'],
@@ -58,7 +58,7 @@ export const providerQuery = (workspace: string) =>
 
 export const setProvider = (workspace: string) =>
   mutationOptions({
-    // The cache does not keep the secret.
+    // The secret is not cached.
     gcTime: 0,
     mutationFn: async (body: ProviderChange) => {
       await answer(api.POST('/workspace/identity/provider', { params: { query: query(workspace) }, body }))

@@ -7,7 +7,7 @@ export type UndoneAction = Schemas['ApiKeyActionOutcome']
 const query = (workspace: string) => ({ workspace_id: workspace })
 const key = (workspace: string, id: string) => ['key-actions', workspace, id]
 
-/** The actions of a page. */
+/** The number of actions of a page. */
 export const actionsShown = 50
 
 /** keyActionsQuery is what a key changed, the latest first. */
@@ -26,7 +26,7 @@ export const keyActionsQuery = (workspace: string, id: string) =>
     getNextPageParam: (page) => page.next,
   })
 
-/** undoKey says what would be undone of a key (a look), or undoes it: all, to the first that it did. */
+/** undoKey lists what an undo of a key would change (a look), or undoes all of its actions. */
 export const undoKey = (workspace: string, id: string) =>
   mutationOptions({
     mutationFn: async ({ look }: { look: boolean }) => {
@@ -41,6 +41,6 @@ export const undoKey = (workspace: string, id: string) =>
       } while (cursor)
       return outcomes
     },
-    // Whatever the key did may have been undone: Views, boards, the book.
+    // Any object may have been undone: Views, boards, the book.
     onSettled: (_data, _error, { look }, _result, { client }) => (look ? undefined : client.invalidateQueries()),
   })

@@ -5,7 +5,7 @@ import { answer, api } from './client'
 /** Release names the release of each dataset. */
 export type Release = Partial<Record<Dataset, string>>
 
-/** releaseQuery reads which release is served, for nothing. */
+/** releaseQuery reads the served release, which is free. */
 export const releaseQuery = queryOptions({
   queryKey: ['release'],
   staleTime: 60_000,
@@ -15,7 +15,7 @@ export const releaseQuery = queryOptions({
   },
 })
 
-/** outdatedQuery has the ids of records in sight that have changed, or are gone, since they were read. */
+/** outdatedQuery has the ids of visible records that have changed, or were deleted, since they were read. */
 export const outdatedQuery = (workspace: string, dataset: Dataset) =>
   queryOptions<ReadonlySet<string>>({
     queryKey: ['outdated', workspace, dataset],

@@ -3,13 +3,13 @@ import type { InfiniteData, QueryClient } from '@tanstack/react-query'
 import type { AnyRecord } from '../datasets'
 import type { Schemas } from './client'
 
-/** Marks are what of a record matches the search, by field. */
+/** Marks are the parts of a record that match the search, by field. */
 export type Marks = Schemas['Highlight']['fields']
 
-/** How many rows are kept unpacked. */
+/** How many rows stay unpacked. */
 const maxUnpacked = 2000
 
-/** The pages that are unpacked, the one that was read longest ago first, and their rows together. */
+/** The unpacked pages, the least recently read first, and the total of their rows. */
 const unpacked = new Map<Page, AnyRecord[]>()
 let held = 0
 
@@ -33,15 +33,15 @@ export interface Packed {
   read: Read
 }
 
-/** Read is when rows were read, in milliseconds, and of which release of the data, if that is known. */
+/** Read is when rows were read, in milliseconds, and from which release, if that is known. */
 export interface Read {
   at: number
   release?: string | undefined
 }
 
 /**
- * Page has rows that were paid for. It keeps them packed, in about a tenth of the memory of
- * the objects, and unpacks them when they are read.
+ * Page has rows that were paid for. It stores them packed, in about a tenth of the memory of the
+ * objects, and unpacks them when they are read.
  */
 export class Page {
   readonly ids: readonly string[]
@@ -68,7 +68,7 @@ export class Page {
     return new Page([], next, highlights, read, packed)
   }
 
-  /** packed is the page as another tab can have it. */
+  /** packed is the page as a message to another tab. */
   packed(): Packed {
     return { ids: this.ids, bytes: this.#packed, next: this.next, highlights: this.highlights, read: this.read }
   }
@@ -88,7 +88,7 @@ export class Page {
   }
 }
 
-/** Arranged has rows of other pages, some of them or in another order. It keeps their positions only. */
+/** Arranged has rows of other pages, filtered or in another order. It stores only their positions. */
 export class Arranged extends Page {
   override readonly ids: readonly string[]
 
@@ -136,7 +136,7 @@ export class Rows {
     return page?.at(i)
   }
 
-  /** marks returns what of a record matches the search. */
+  /** marks returns the parts of a record that match the search. */
   marks(index: number): Marks | undefined {
     const [page, i] = this.#find(index)
     const id = page?.ids[i]
@@ -148,7 +148,7 @@ export class Rows {
     return page?.ids[i]
   }
 
-  /** ids returns those from one position up to another, which is not included. */
+  /** ids returns those from one position to another (exclusive). */
   ids(from = 0, to = this.length): string[] {
     return this.pages.flatMap((page, n) => {
       const start = this.#starts[n] ?? 0
@@ -178,8 +178,8 @@ export class Rows {
 }
 
 /**
- * changeRows changes rows of the searches under a key, such as those of a View, where they are
- * loaded. What it returns takes that back where nothing else has changed since.
+ * changeRows changes loaded rows of the searches under a key, such as those of a View. It returns
+ * a function that reverts the change, unless the rows were changed again.
  */
 export function changeRows(
   client: QueryClient,

@@ -7,14 +7,14 @@ export type Role = Schemas['Role']
 export type Invitation = Schemas['Invitation']
 export type InvitedRole = Invitation['role']
 
-/** nameOf is what a member is called. */
+/** nameOf is the display name of a member. */
 export const nameOf = (m: Pick<Member, 'name' | 'email'>) => m.name || m.email
 
 const query = (workspace: string) => ({ workspace_id: workspace })
 
 export type Preview = Schemas['InvitationPreview']
 
-/** previewQuery reads what accepting an invitation would do. */
+/** previewQuery previews the acceptance of an invitation. */
 export const previewQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitation', token],
@@ -44,7 +44,7 @@ export const invitationsQuery = (workspace: string) =>
       }),
   })
 
-/** setRole changes what a member may do. */
+/** setRole sets the role of a member. */
 export const setRole = (workspace: string) =>
   mutationOptions({
     mutationFn: async ({ id, role }: { id: string; role: Role }) => {
@@ -72,14 +72,14 @@ export const removeMember = (workspace: string) =>
 interface Invited {
   email: string
   role: InvitedRole
-  /** Whether it takes the place of the invitation of the address, whose link stops working. */
+  /** Whether it replaces the invitation of the address, whose link stops working. */
   replace?: boolean
 }
 
-/** invite makes an invitation. The link is in this answer only. */
+/** invite creates an invitation. Only this answer has the link. */
 export const invite = (workspace: string) =>
   mutationOptions({
-    // The link is a secret: the cache does not keep it.
+    // The link is a secret, so it is not cached.
     gcTime: 0,
     mutationFn: async (invited: Invited) => {
       const request = api.POST('/workspace/invitations', { params: { query: query(workspace) }, body: invited })

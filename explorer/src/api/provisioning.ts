@@ -21,10 +21,10 @@ export const scimTokensQuery = (workspace: string) =>
       }),
   })
 
-/** createScimToken makes a token. Its secret is in this answer only. */
+/** createScimToken creates a token. Only this answer has its secret. */
 export const createScimToken = (workspace: string) =>
   mutationOptions({
-    // The cache does not keep the secret.
+    // The secret is not cached.
     gcTime: 0,
     mutationFn: async (body: Schemas['ScimTokenCreate']) => {
       const params = { query: query(workspace) }

@@ -20,7 +20,7 @@ import { definitionOf, viewQuery } from './views'
 
 export const pageSize = 25
 
-/** Measure is what a facet says of a number, beside the counts. */
+/** Measure is a statistic of a number in a facet, beside the counts. */
 export interface Measure {
   field: string
   of: 'sum' | 'avg' | 'min' | 'max'
@@ -43,15 +43,15 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: currentUser,
   staleTime: Infinity,
-  // Another tab may have signed out, or somebody else in.
+  // Another tab may have signed out, or signed in somebody else.
   refetchOnWindowFocus: 'always',
   retry: 1,
 })
 
-/** sessionOver says so on the page, or whose session it is by now. */
+/** sessionOver shows that the session has ended, or who is signed in now. */
 export function sessionOver(client: QueryClient): void {
   const user = client.getQueryData(sessionQuery.queryKey)
-  // The page says already that somebody else is signed in: all its requests are refused.
+  // The page already shows that somebody else is signed in: all its requests are refused.
   if (!user || user.id !== (acting() ?? user.id)) return
   client.setQueryData(sessionQuery.queryKey, null)
   const tell = (now: User | null) => {
@@ -81,7 +81,7 @@ export const creditsQuery = queryOptions({
   queryFn: async () => (await answer(api.GET('/workspace/credits'))).data,
 })
 
-/** descriptorsQuery reads what can be searched; it changes only with the version of the service. */
+/** descriptorsQuery reads the searchable fields; they change only with the version of the service. */
 export const descriptorsQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['descriptors', workspace],
@@ -94,20 +94,20 @@ export const descriptorsQuery = (workspace: string) =>
 
 export type Descriptor = Schemas['Descriptor']
 
-// The routes of the four datasets have the same form. The types of one of them stand for
-// all, and these three functions are the only ones that know.
+// The routes of the four datasets have the same form. The types of one of them stand for all, and
+// only these three functions know.
 
-/** How long after a failure that passes counts are asked for again, in milliseconds. */
+/** The pause before counts are retried after a temporary failure, in milliseconds. */
 const soon = 5000
 
-/** again asks once more when what failed passes by itself: the network, or a service that is busy. */
+/** again retries once after a temporary failure: of the network, or of a busy service. */
 export function again({ state: { error } }: { state: { error: Error | null } }): number | false {
   const passes =
     error instanceof RequestError && (error.status === 0 || error.status === 503 || error.code === 'too_many_requests')
   return passes ? soon : false
 }
 
-/** facetsQuery counts, which is free. The former counts stay until the new ones are there. */
+/** facetsQuery counts, which is free. The former counts stay until the new ones are loaded. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
   const { source, ...conditions } = countable(body)
   return queryOptions({
@@ -130,7 +130,7 @@ export function facetsQuery(workspace: string, dataset: Dataset, body: Body, fac
 /** PivotBy is the rows or the columns of a pivot. */
 export type PivotBy = { field: string; limit: number } | { field: string; interval: 'year' | 'quarter' | 'month' }
 
-/** What a pivot says of a number in each cell. */
+/** The statistic of a number in each cell of a pivot. */
 export interface PivotMeasure {
   field: string
   of: 'sum' | 'average' | 'min' | 'max' | 'median'
@@ -166,19 +166,19 @@ export function pivotQuery(
   })
 }
 
-/** Counts is what a request for facets found. */
+/** Counts is the answer of a request for facets. */
 export type Counts = Schemas['FacetCounts'] & {
   /** A similar query that finds records, if nothing matches. */
   didYouMean: string | undefined
   /** The words that no record has in any form, if nothing matches. */
   missing: string[] | undefined
-  /** The search may find less: it asks for e-mail addresses, which are not counted. */
+  /** The search may find less: it has conditions on e-mail addresses, which are not counted. */
   atMost: boolean
 }
 
 /**
- * suggestQuery completes what one types, among the records that match the filters. It is
- * free; when the limit for free operations is reached, there are no suggestions.
+ * suggestQuery completes the typed text, among the records that match the filters. It is free;
+ * when the limit for free operations is reached, there are no suggestions.
  */
 export function suggestQuery(workspace: string, dataset: Dataset, prefix: string | undefined, body: Body) {
   const { source, filters } = countable(body)
@@ -201,7 +201,7 @@ export function suggestQuery(workspace: string, dataset: Dataset, prefix: string
 
 const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** readingQuery asks which conditions a question in words says, which is free. A View is asked as Data. */
+/** readingQuery converts a question in natural language into conditions, which is free. A View is read as Data. */
 export function readingQuery(workspace: string, dataset: Dataset, source: Source | undefined, question: string) {
   const route = routeOf(dataset, source?.kind === 'book' ? source : undefined)
   return queryOptions({
@@ -224,8 +224,8 @@ export type Reading = Schemas['Reading']
 export type Sort = { field: string; order: 'asc' | 'desc' }
 
 /**
- * rowsQuery reads pages of rows, which cost credits. It runs only when a page is fetched
- * by hand, and what it read stays: going back to a search reads nothing again.
+ * rowsQuery reads pages of rows, which cost credits. It runs only when a page is explicitly
+ * fetched, and the pages stay: returning to a search reads nothing again.
  */
 export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined, size = pageSize) {
   const { source, ...conditions } = body
@@ -234,10 +234,10 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
     ...forever,
     enabled: false,
     retry: false,
-    // Pages do not change while they are here, and are no plain objects.
+    // Loaded pages are immutable, and not plain objects.
     structuralSharing: false,
     initialPageParam: undefined as string | undefined,
-    // What is charged is not abandoned when one goes on: no signal.
+    // A charged request is not cancelled when the user navigates: no signal.
     queryFn: async ({ pageParam, client }) => {
       await assertUnchanged(client, workspace, source)
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {
@@ -246,7 +246,7 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
           ...conditions,
           ...(conditions.query ? { highlight: true } : {}),
           limit: size,
-          // Rows of a book or a View have fewer members unless more are asked for.
+          // Rows of a book or a View have fewer members unless more are requested.
           ...(source ? { fields: columnsOf(tableOf({ dataset, source })) } : {}),
           ...(sort ? { sort } : {}),
           ...(pageParam ? { search_after: pageParam } : {}),
@@ -268,14 +268,17 @@ export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort:
   })
 }
 
-/** ViewChanged is that a View looks for something else by now. */
+/** ViewChanged means that the definition of a View has changed. */
 export class ViewChanged extends Error {
   constructor() {
     super('Somebody has changed this View')
   }
 }
 
-/** assertUnchanged reads the View anew, which is free, so that nobody pays for rows of a definition they have not seen. */
+/**
+ * assertUnchanged reads the View again, which is free, so that nobody pays for rows of a
+ * definition they have not seen.
+ */
 export async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
   if (source?.kind !== 'view' || source.definition === undefined) return
   const view = await client.fetchQuery({ ...viewQuery(workspace, source.id), staleTime: 0 })
@@ -283,8 +286,8 @@ export async function assertUnchanged(client: QueryClient, workspace: string, so
 }
 
 /**
- * recordQuery reads one record for a credit, and what is related to it for nothing more. A row
- * that is loaded needs no reading.
+ * recordQuery reads one record for a credit, with related records at no extra cost. A loaded row
+ * need not be read.
  */
 export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   return queryOptions({
@@ -301,7 +304,7 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
   })
 }
 
-/** findRow finds a row that was loaded: of Data whole, of the book and of Views with the members that these have. */
+/** findRow finds a loaded row: of Data complete, of the book and of Views with their members. */
 export function findRow(
   client: QueryClient,
   workspace: string,
@@ -318,7 +321,7 @@ export function findRow(
   return undefined
 }
 
-/** findLoaded finds a whole record among all that was loaded, so that nothing is paid twice. */
+/** findLoaded finds a complete record among everything loaded, so that nothing is paid for twice. */
 export function findLoaded(
   client: QueryClient,
   workspace: string,
@@ -336,7 +339,7 @@ export function findLoaded(
   return undefined
 }
 
-/** readAgain reads records that have changed once more, up to 100, and takes those that are gone out of the rows. */
+/** readAgain reloads up to 100 changed records, and removes deleted ones from the rows. */
 export const readAgain = (client: QueryClient, workspace: string, dataset: Dataset) =>
   mutationOptions({
     mutationFn: (ids: string[]) => readBatch(workspace, dataset, ids),
@@ -359,7 +362,7 @@ async function readBatch(workspace: string, dataset: Dataset, ids: string[]): Pr
   return (await answer(request)).data.results.flatMap(({ data }) => (data ? [data as AnyRecord] : []))
 }
 
-/** batchQuery reads records by id, each that is not loaded for a credit. Those that are gone are left out. */
+/** batchQuery reads records by id, for a credit each unless it is loaded. Deleted ones are left out. */
 export function batchQuery(workspace: string, dataset: Dataset, ids: string[]) {
   return queryOptions({
     queryKey: ['batch', workspace, dataset, ids],

@@ -6,10 +6,10 @@ import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
 import { pageSize, recordQuery } from './queries'
 
-/** How often the bell counts, in milliseconds. The page counts too when somebody comes back to it. */
+/** How often the bell counts, in milliseconds. The page also counts when it becomes visible. */
 const often = 5 * 60_000
 
-/** queueCountQuery counts signals of the queue, which is free. An empty body counts what is unread. */
+/** queueCountQuery counts signals of the queue, which is free. An empty body counts unread ones. */
 export const queueCountQuery = (workspace: string, body: QueueBody) =>
   queryOptions({
     queryKey: ['queue-count', workspace, body],
@@ -25,7 +25,7 @@ export const queueCountQuery = (workspace: string, body: QueueBody) =>
     },
   })
 
-/** queueQuery reads pages of the queue, which cost credits, when they are fetched by hand. */
+/** queueQuery reads pages of the queue, which cost credits, when they are explicitly fetched. */
 export const queueQuery = (workspace: string, body: QueueBody) =>
   infiniteQueryOptions({
     queryKey: ['queue', workspace, body],
@@ -49,14 +49,14 @@ export const queueQuery = (workspace: string, body: QueueBody) =>
         metadata: Schemas['QueueMetadata']
       }
       client.setQueryData(queueCountQuery(workspace, {}).queryKey, metadata.unread)
-      // They are paid for: opening one costs nothing more.
+      // They are paid for: opening one is free.
       for (const row of data) client.setQueryData(recordQuery(workspace, 'signals', row.id).queryKey, row)
       return new Page(data, metadata.search_after ?? undefined)
     },
     getNextPageParam: (page) => page.next,
   })
 
-/** dismiss and restore throw if one of the signals was not done. Both may be done again. */
+/** dismiss and restore throw if one of the signals failed. Both are idempotent. */
 export const dismiss = (workspace: string, ids: string[]) => inFull(ids, (batch) => send(workspace, 'dismiss', batch))
 export const restore = (workspace: string, ids: string[]) => inFull(ids, (batch) => send(workspace, 'restore', batch))
 

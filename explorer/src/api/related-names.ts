@@ -3,26 +3,26 @@ import { useEffect, useState } from 'react'
 import type { AnyRecord, Records } from '../datasets'
 import { answer, api, type Schemas } from './client'
 
-// What related records are called, of those that were read by their ids or came with a record.
+// The names of related records that were read by their ids or included in a record.
 
-/** Names are related records by their ids; null: there is no such record any more. */
+/** Names are related records by their ids; null: deleted. */
 export interface Names {
   records: ReadonlyMap<string, AnyRecord | null>
-  /** The person whom one calls first, by the firm; null: nobody is known there. */
+  /** The person to call first, by firm; null: no person is known. */
   toCall: ReadonlyMap<string, AnyRecord | null>
 }
 
 type Contact = Records['contacts']
 
-/** Roles in the order in which one calls; all others follow. */
+/** Roles in the order of calling; all others follow. */
 const roles = ['owner', 'executive', 'developer', 'project_manager', 'estimator'] as const
 
-/** How many firms one request asks for their person to call: the searches that a batch takes. */
+/** The maximum number of firms of one request: the searches of a batch. */
 export const mostFirms = 50
 
 /**
- * toCallQuery reads the person whom one calls first at each firm, for a credit each: by role, then
- * by the latest update. It is among the batches, so that nothing of it is paid twice.
+ * toCallQuery reads the person to call first at each firm, for a credit each: by role, then by
+ * the latest update. Its key is among the batches, so that nothing is paid for twice.
  */
 export const toCallQuery = (workspace: string, firms: string[]) =>
   queryOptions<AnyRecord[]>({
@@ -33,7 +33,7 @@ export const toCallQuery = (workspace: string, firms: string[]) =>
     retry: false,
     queryFn: async () => {
       const found: Contact[] = []
-      // Pages without a row are free, so each firm is asked for one role after the other.
+      // Pages without a row are free, so each firm is searched for one role after the other.
       for (const role of [...roles, undefined]) {
         const open = firms.filter((id) => !found.some((c) => c.account_id === id))
         if (open.length === 0) break
@@ -60,7 +60,7 @@ export const toCallQuery = (workspace: string, firms: string[]) =>
 const isOf = ({ queryKey: [kind, of] }: Pick<Query, 'queryKey'>, workspace: string) =>
   kind === 'batch' && of === workspace
 
-/** namesIn are the names that were read. */
+/** namesIn are the loaded names. */
 export function namesIn(client: QueryClient, workspace: string): Names {
   const records = new Map<string, AnyRecord | null>()
   const toCall = new Map<string, AnyRecord | null>()
@@ -77,7 +77,7 @@ export function namesIn(client: QueryClient, workspace: string): Names {
   return { records, toCall }
 }
 
-/** useRelatedNames follows the names that were read. */
+/** useRelatedNames subscribes to the loaded names. */
 export function useRelatedNames(client: QueryClient, workspace: string): Names {
   const [names, setNames] = useState(() => namesIn(client, workspace))
   useEffect(

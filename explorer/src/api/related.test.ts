@@ -18,7 +18,7 @@ it('takes what came with a record apart, also one record or none', () => {
     ['projects', []],
     ['accounts', []],
   ])
-  // What was read before says nothing of what is related.
+  // An earlier read says nothing about related records.
   expect([...apart('projects', record('p'))[1]]).toEqual([])
   expect(signal).toHaveProperty('project')
 })

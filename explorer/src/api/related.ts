@@ -1,12 +1,12 @@
 import { queryOptions, skipToken, type QueryClient } from '@tanstack/react-query'
 import { datasets, type AnyRecord, type Dataset } from '../datasets'
 
-// Related records come with a record, for no more than its credit.
+// A record includes related records at no extra cost.
 
-/** How many related records of each dataset come with a record at most. */
+/** The maximum number of included records of each dataset. */
 export const mostIncluded = 25
 
-/** The keys of what comes with a record, by its dataset. */
+/** The keys of included records, by dataset. */
 export const includes: Record<Dataset, string[]> = {
   projects: ['signals', 'accounts', 'contacts'],
   accounts: ['projects', 'contacts', 'signals'],
@@ -15,8 +15,8 @@ export const includes: Record<Dataset, string[]> = {
 }
 
 /**
- * includedQuery has the related records of one dataset that came with a record, once it was read.
- * They are among the batches, so that nothing of them is paid twice.
+ * includedQuery has the related records of one dataset that a loaded record includes. Its key is
+ * among the batches, so that nothing is paid for twice.
  */
 export const includedQuery = (workspace: string, dataset: Dataset, of: Dataset, id: string) =>
   queryOptions<AnyRecord[]>({
@@ -26,7 +26,7 @@ export const includedQuery = (workspace: string, dataset: Dataset, of: Dataset, 
     gcTime: Infinity,
   })
 
-/** apart is a record without what came with it, and that by dataset. */
+/** apart splits a record into the record itself and the included ones by dataset. */
 export function apart(dataset: Dataset, answer: AnyRecord): [AnyRecord, Map<Dataset, AnyRecord[]>] {
   const keys = includes[dataset]
   const members = Object.entries(answer)
@@ -38,12 +38,12 @@ export function apart(dataset: Dataset, answer: AnyRecord): [AnyRecord, Map<Data
   return [Object.fromEntries(members.filter(([key]) => !keys.includes(key))) as unknown as AnyRecord, related]
 }
 
-/** keepRelated keeps what came with a record, and returns the record without it. */
+/** keepRelated caches the included records, and returns the record without them. */
 export function keepRelated(client: QueryClient, workspace: string, dataset: Dataset, answer: AnyRecord): AnyRecord {
   const [record, related] = apart(dataset, answer)
   for (const [of, found] of related) {
     const { queryKey, gcTime = Infinity } = includedQuery(workspace, of, dataset, record.id)
-    // It is kept as long as the record, whoever looks.
+    // It is cached as long as the record, even without observers.
     client.getQueryCache().build(client, { queryKey, gcTime })
     client.setQueryData(queryKey, found)
   }

@@ -7,7 +7,7 @@ export interface Membership {
   role: string
 }
 
-/** User is who is signed in. */
+/** User is the signed-in user. */
 export interface User {
   id: string
   email: string
@@ -19,15 +19,15 @@ interface Answer {
   user: User | null
   /** Where to sign in, if a provider is set up. */
   sign_in?: string
-  /** Where to ask which provider of a workspace an e-mail address has. */
+  /** Where to look up which workspace's provider an e-mail address has. */
   find_provider?: string
   /** Where to exchange an API key for a session, in development. */
   sign_in_by_key?: string
-  /** Where who signed out here does so at the provider too. */
+  /** Where a user who signed out here also signs out at the provider. */
   sign_out?: string
 }
 
-/** session sends a request about the caller's session, which is no part of the API. */
+/** session sends a request about the caller's session, which is not part of the API. */
 async function session<T = Answer>(method: string, body?: unknown, path = '/session'): Promise<T> {
   const response = await fetch(path, {
     method,
@@ -40,7 +40,7 @@ async function session<T = Answer>(method: string, body?: unknown, path = '/sess
   return (text as { data: T }).data
 }
 
-/** take removes a fragment with this beginning from the address and returns the rest of it. */
+/** take removes a fragment with a prefix from the address and returns the rest of it. */
 function take(beginning: string): string | undefined {
   if (!location.hash.startsWith(beginning)) return undefined
   const rest = location.hash.slice(beginning.length)
@@ -62,11 +62,11 @@ export const waysIn = async () => {
   return { provider: sign_in, own: find_provider, key: sign_in_by_key }
 }
 
-/** findProvider returns where people of the domain of an address sign in, null for nowhere of its own. */
+/** findProvider returns where people of the domain of an address sign in, null for no provider of its own. */
 export const findProvider = async (path: string, email: string) =>
   (await session<{ sign_in: string | null }>('POST', { email }, path)).sign_in
 
-/** leaveListeners hear that the user has signed out. */
+/** leaveListeners are called when the user has signed out. */
 export const leaveListeners = new Set<() => void>()
 
 /** leave signs out, here and at the provider, and opens the first page. */

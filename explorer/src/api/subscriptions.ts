@@ -18,7 +18,7 @@ export const subscriptionsQuery = (workspace: string) =>
 export interface Change {
   type: string
   label: string
-  /** What is next; null is no subscription. Doing it again changes nothing more. */
+  /** The new delivery; null ends the subscription. It must be idempotent. */
   next: (now: Delivery | null) => Delivery | null
 }
 
@@ -26,7 +26,10 @@ export interface Change {
 export const deliveryOf = (subscriptions: Subscription[], type: string): Delivery | null =>
   subscriptions.find((s) => s.signal_type === type)?.delivery ?? null
 
-/** subscribe makes a change and returns the delivery before. Changes are made one after the other, each of what the service has. */
+/**
+ * subscribe makes a change and returns the former delivery. Changes are serialized, each based on
+ * the service's current state.
+ */
 export const subscribe = (workspace: string) =>
   mutationOptions({
     mutationKey: ['subscribe', workspace],
@@ -45,7 +48,7 @@ export const subscribe = (workspace: string) =>
       return before
     },
     onSettled: (_data, _error, _input, _result, { client }) => {
-      // What is in the queue is another now.
+      // The content of the queue has changed.
       client.removeQueries({ queryKey: ['queue', workspace] })
       void countQueueAgain(client, workspace)
       return client.invalidateQueries({ queryKey: subscriptionsQuery(workspace).queryKey })

@@ -5,7 +5,7 @@ import { answer, api } from './client'
 export const usageQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['usage', workspace],
-    // What was used a moment ago is in it.
+    // It includes the last seconds.
     staleTime: 0,
     queryFn: async ({ signal }) => {
       const params = { query: { workspace_id: workspace } }

@@ -8,7 +8,7 @@ import type { Source } from '../source'
 
 export type View = Schemas['View']
 
-/** viewDatasets are what Views call the datasets. */
+/** viewDatasets are the names of the datasets in Views. */
 export const viewDatasets: Record<Book, View['dataset']> = {
   projects: 'project',
   accounts: 'account',
@@ -19,17 +19,17 @@ export const viewDatasets: Record<Book, View['dataset']> = {
 export const datasetOf = (view: View): Book =>
   (Object.keys(viewDatasets) as Book[]).find((b) => viewDatasets[b] === view.dataset) ?? 'projects'
 
-/** definitionOf is what a Dynamic View looks for, as a text. */
+/** definitionOf is the definition of a Dynamic View as text. */
 export const definitionOf = (view: View): string | undefined =>
   view.view_type === 'dynamic' ? JSON.stringify(view.definition) : undefined
 
-/** sourceOf is where a search in a View looks. */
+/** sourceOf is the source of a search in a View. */
 export function sourceOf(view: View): Source {
   const definition = definitionOf(view)
   return { kind: 'view', id: view.id, ...(definition === undefined ? {} : { definition }) }
 }
 
-/** Narrowing is which Views a list has. */
+/** Narrowing is the filter of a list of Views. */
 export interface Narrowing {
   query?: string
   dataset?: View['dataset']
@@ -93,7 +93,7 @@ export function favoritesQuery(workspace: string) {
   })
 }
 
-/** viewsChanged has everything that shows Views read them again. All of that is free. */
+/** viewsChanged invalidates all queries of Views. Reading them is free. */
 export const viewsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: viewsKey(workspace) })
 
@@ -110,7 +110,7 @@ export const newList = (dataset: Book, name: string): Schemas['CreateStaticView'
   name,
 })
 
-/** savingView creates or changes a View, and has it shown. A change that fails may be one that others have made. */
+/** savingView creates or changes a View, and updates the queries. A failed change may conflict with one by others. */
 export const savingView = (workspace: string) =>
   mutationOptions({
     mutationFn: (view: Schemas['ViewUpsert']) => saveView(workspace, view),
@@ -120,7 +120,7 @@ export const savingView = (workspace: string) =>
     },
   })
 
-/** deletingView deletes a View, and shows it no more. One that is gone already is deleted. */
+/** deletingView deletes a View, and removes it from the queries. A missing one counts as deleted. */
 export const deletingView = (workspace: string) =>
   mutationOptions({
     mutationFn: async (id: string) => {
@@ -147,7 +147,7 @@ export async function setFavorite(workspace: string, id: string, on: boolean, po
   await answer(api.POST('/workspace/favorite-views/upsert', { params: { query }, body }))
 }
 
-/** addRecords adds up to 100 records to a Static View. One that it has already is added, too. */
+/** addRecords adds up to 100 records to a Static View. It also succeeds for existing ones. */
 export async function addRecords(workspace: string, view: string, ids: string[]) {
   const params = { path: { id: view }, query: { workspace_id: workspace } }
   const body = { inputs: ids.map((record_id) => ({ record_id })) }
@@ -161,8 +161,8 @@ export async function removeRecords(workspace: string, view: string, ids: string
 }
 
 /**
- * recordsChanged has what shows a View's records counted anew, and takes removed rows out of
- * its table. What it returns puts them back.
+ * recordsChanged invalidates the counts of a View's records, and removes deleted rows from its
+ * table. It returns a function that restores them.
  */
 export function recordsChanged(client: QueryClient, view: View, removed: string[] = []): () => void {
   const dataset = datasetOf(view)
@@ -175,11 +175,11 @@ export function recordsChanged(client: QueryClient, view: View, removed: string[
     : () => undefined
 }
 
-/** addAgain takes back that records were removed; it throws unless all are in the View again. */
+/** addAgain reverts a removal of records; it throws unless all are in the View again. */
 export const addAgain = (client: QueryClient, view: View, ids: string[]) =>
   inFull(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
 
-/** removeAgain takes back that records were added; it throws unless all are out of the View again. */
+/** removeAgain reverts an addition of records; it throws unless all are out of the View again. */
 export const removeAgain = (client: QueryClient, view: View, ids: string[]) =>
   inFull(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
     () => recordsChanged(client, view, ids),

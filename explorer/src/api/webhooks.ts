@@ -22,7 +22,7 @@ export const webhooksQuery = (workspace: string) =>
 /** deliveriesShown is how many deliveries the log shows. */
 export const deliveriesShown = 50
 
-/** deliveriesQuery reads the end of a webhook's log, again and again while something is pending. */
+/** deliveriesQuery reads the end of a webhook's log, repeatedly while a delivery is pending. */
 export const deliveriesQuery = (workspace: string, id: string) =>
   queryOptions({
     queryKey: [...key(workspace), id, 'deliveries'],
@@ -39,14 +39,14 @@ interface Saved {
   id?: string
   url: string
   events: WebhookEvent[]
-  /** The Views that view.matched is about; without it those that it has. */
+  /** The Views of view.matched; absent: unchanged. */
   view_ids?: string[]
 }
 
-/** saveWebhook creates a webhook, or changes and enables one. The secret of a new one is in this answer only. */
+/** saveWebhook creates a webhook, or changes and enables one. Only this answer has the secret of a new one. */
 export const saveWebhook = (workspace: string) =>
   mutationOptions({
-    // The cache does not keep the secret.
+    // The secret is not cached.
     gcTime: 0,
     mutationFn: async (body: Saved) =>
       (await answer(api.POST('/workspace/webhooks/upsert', { params: { query: query(workspace) }, body }))).data

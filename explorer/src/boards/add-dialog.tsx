@@ -39,7 +39,8 @@ function Add({ workspace, tile, onClose }: Props & { tile: Tile }) {
   const [chosen, setChosen] = useState<string>()
   const [title, setTitle] = useState(tile.title)
   const [name, setName] = useState('')
-  // At first a board with room, or a new one; whatever others do to boards then, it stays.
+  // At first a board with room, or a new one; later changes of boards by others do not change the
+  // choice.
   if (chosen === undefined && boards.data) setChosen(boards.data.find((b) => !isFull(b))?.id ?? '')
   const board = chosen ?? ''
   const gone = board !== '' && !boards.data?.some((b) => b.id === board)

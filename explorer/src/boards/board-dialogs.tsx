@@ -9,7 +9,7 @@ import { Problem } from '../ui/problem'
 import { notify } from '../ui/toast'
 import { maxName } from './tile'
 
-/** BoardProblem says why a board was not saved. */
+/** BoardProblem explains why a board was not saved. */
 export function BoardProblem({ error }: { error: Error }) {
   return <Problem error={error} texts={texts} />
 }
@@ -59,7 +59,7 @@ export function NameDialog({ title, action, name = '', busy = false, error, onNa
   )
 }
 
-/** NewBoard makes an empty board, and opens it. */
+/** NewBoard creates an empty board, and opens it. */
 export function NewBoard({ workspace, onClose }: { workspace: string; onClose: () => void }) {
   const save = useMutation(savingBoard(workspace))
   return (
@@ -86,7 +86,7 @@ export function NewBoard({ workspace, onClose }: { workspace: string; onClose: (
 
 /** RenameBoard gives a board another name. */
 export function RenameBoard({ board, onClose }: { board: Board; onClose: () => void }) {
-  // What was there when the dialog opened, whatever is read meanwhile.
+  // The board as it was when the dialog opened, whatever is read meanwhile.
   const [before] = useState(board)
   const save = useMutation(savingBoard(board.workspace_id))
   const revision = isConflict(save.error) ? {} : { revision: before.revision }
@@ -115,8 +115,8 @@ export function RenameBoard({ board, onClose }: { board: Board; onClose: () => v
 }
 
 /**
- * DeleteBoard says what is lost, and deletes. What it takes to make the board again is kept for a
- * moment: others may have changed it since the page has read it.
+ * DeleteBoard shows what is lost, and deletes. It remembers the board for the undo: others may
+ * have changed it since the page read it.
  */
 export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => void }) {
   const { id, workspace_id: workspace } = board

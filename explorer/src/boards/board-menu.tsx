@@ -4,13 +4,13 @@ import { useId, useState, type ReactNode } from 'react'
 interface Props {
   /** What it is about. */
   of: string
-  /** Names of actions that ask for something, and what asks. */
+  /** Actions with a dialog, by name. */
   actions: Record<string, (close: () => void) => ReactNode>
-  /** Names of actions that are done at once. */
+  /** Actions without a dialog, by name. */
   done?: Record<string, () => void>
 }
 
-/** Menu has what one can do with a board or a tile. */
+/** Menu has the actions of a board or a tile. */
 export function Menu({ of, actions, done = {} }: Props) {
   const [open, setOpen] = useState<string>()
   const id = useId()

@@ -13,7 +13,7 @@ describe('a change of a board', () => {
     expect(titles(moving([a, b, c], 0, 1).apply(board(a, b, c)))).toEqual(['B', 'A', 'C'])
     expect(titles(moving([a, b, c], 0, 2).apply(board(a, b, c)))).toEqual(['B', 'C', 'A'])
     expect(titles(moving([a, b, c], 2, 0).apply(board(a, b, c)))).toEqual(['C', 'A', 'B'])
-    // It goes over the same tile, wherever that is.
+    // It moves past the same tile, wherever that is.
     expect(titles(moving([a, b, c], 2, 1).apply(board(b, c)))).toEqual(['C', 'B'])
     expect(titles(moving([a, b, c], 0, 1).apply(board(c, a, b)))).toEqual(['C', 'B', 'A'])
     expect(titles(moving([a, b, c], 0, 2).apply(board(c, b, a)))).toEqual(['C', 'A', 'B'])

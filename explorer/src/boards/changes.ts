@@ -3,15 +3,15 @@ import type { Board } from '../api/boards'
 import { textOf } from './reads'
 import type { Tile } from './tile'
 
-/** Change is what somebody does to a board. It can be done to the board of somebody else, too. */
+/** Change is an edit of a board. It can be applied to another version of it, too. */
 export interface Change {
-  /** What it is, for people: "“Cost by stage” is moved". */
+  /** Its description: "“Cost by stage” is moved". */
   what: string
-  /** apply returns what becomes of a board; undefined if there is nothing to do it to anymore. */
+  /** apply returns the changed board; undefined if the change no longer applies. */
   apply: (board: Board) => Partial<Pick<Board, 'name' | 'tiles'>> | undefined
 }
 
-/** Of equal texts each after the first has its number. */
+/** Of equal texts each after the first gets its number. */
 function numbered(texts: readonly string[]): string[] {
   const seen = new Map<string, number>()
   return texts.map((text) => {
@@ -29,8 +29,8 @@ const untitled = (tile: Tile) => textOf({ ...tile, title: undefined })
 const isOnly = (texts: readonly string[], text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
 
 /**
- * keysOf are names of tiles, the same on every reading of the board; of equal tiles each has its
- * own. A tile that draws what no other does keeps its name under another title.
+ * keysOf are stable keys of tiles, the same in every version of the board; equal tiles have
+ * distinct keys. A tile with unique content has the same key under another title.
  */
 export function keysOf(tiles: readonly Tile[]): string[] {
   const drawn = tiles.map(untitled)
@@ -40,7 +40,7 @@ export function keysOf(tiles: readonly Tile[]): string[] {
   })
 }
 
-/** finder finds a tile of a board on another reading of it: as it was, or else under another title. */
+/** finder finds a tile in another version of the board: unchanged, or else under another title. */
 function finder(all: readonly Tile[], i: number): (tiles: readonly Tile[]) => number {
   const whole = wholes(all)[i] ?? ''
   const before = all.map(untitled)
@@ -65,8 +65,8 @@ function at(all: readonly Tile[], i: number, change: (tiles: Tile[], i: number) 
 }
 
 /**
- * moving puts a tile where another one is: before it on the way up, after it on the way down,
- * wherever the two are by then. Without the other one it is a position.
+ * moving moves a tile to another tile: before it on the way up, after it on the way down,
+ * wherever the two are by then. If the other tile is gone, it moves to the position.
  */
 export function moving(all: readonly Tile[], from: number, to: number): Change {
   const findOther = finder(all, to)
@@ -87,7 +87,7 @@ export const removing = (all: readonly Tile[], i: number): Change => ({
   apply: at(all, i, (tiles, found) => tiles.toSpliced(found, 1)),
 })
 
-/** putting puts a tile where it was, once: a board that has it, as before it was taken off, stays as it is. */
+/** putting restores a removed tile at its position, once: a board that already has it is not changed. */
 export function putting(all: readonly Tile[], i: number): Change {
   const tile = all[i]
   const count = (tiles: readonly Tile[]) => tiles.filter((t) => tile && textOf(t) === textOf(tile)).length

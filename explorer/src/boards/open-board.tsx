@@ -110,11 +110,11 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
   )
 }
 
-/** isDead reports that the View of a tile is deleted: no board can have the tile once it is off. */
+/** isDead reports that the View of a tile is deleted: such a tile cannot be added again. */
 const isDead = (tile: Tile, error: Error | null) =>
   tile.view_id !== undefined && error instanceof RequestError && error.status === 404
 
-/** useFocusAfterRemoval gives the focus to the tile after one that was taken off, or to the name of the board. */
+/** useFocusAfterRemoval moves the focus to the tile after a removed one, or to the name of the board. */
 function useFocusAfterRemoval(
   list: RefObject<HTMLElement | null>,
   heading: RefObject<HTMLElement | null>,
@@ -125,7 +125,7 @@ function useFocusAfterRemoval(
     if (!leaving.current || count >= leaving.current.before) return
     const { position } = leaving.current
     leaving.current = undefined
-    // The menu that took it off closes first.
+    // The menu that removed it closes first.
     requestAnimationFrame(() => {
       const titles = list.current?.querySelectorAll<HTMLElement>('h2 > [aria-keyshortcuts]')
       ;(titles?.[position] ?? heading.current)?.focus()
@@ -137,11 +137,11 @@ function useFocusAfterRemoval(
 }
 
 interface ConflictsProps extends Pick<ReturnType<typeof useBoardChange>, 'conflicts' | 'again' | 'dismiss'> {
-  /** then is called when one has been decided. */
+  /** then is called after the choice. */
   then: () => void
 }
 
-/** Conflicts are what somebody did to a board that is another by now. */
+/** Conflicts are the edits of a board that somebody else has changed. */
 function Conflicts({ conflicts, again, dismiss, then }: ConflictsProps) {
   if (conflicts.length === 0) return null
   return (

@@ -6,10 +6,10 @@ import type { Place } from '../search/place'
 import { bodyOf, format, parse, type SearchState } from '../search/state'
 import type { Scope } from '../source'
 
-// The inverse of bodyOf. What it makes is written again and compared: a search that would find
-// other records is no inverse.
+// The inverse of bodyOf. Its result is converted back and compared: a search for other records is
+// not the inverse.
 
-/** readBody returns the search whose request has these conditions, undefined if no address can say them. */
+/** readBody returns the search of a request with these conditions, undefined if no address can express them. */
 export function readBody(body: Body, scope: Scope, kindOf: KindOf): SearchState | undefined {
   const { dataset } = scope
   const groups = (all: Parts[] = []) => all.map((group) => readParts(group, dataset, kindOf))
@@ -28,7 +28,7 @@ export function readBody(body: Body, scope: Scope, kindOf: KindOf): SearchState 
   return same(bodyOf(shown, kindOf), body) ? state : undefined
 }
 
-/** addressOf is the address of a search; undefined of one with half a character, which no address can have. */
+/** addressOf is the address of a search; undefined for an unpaired surrogate, which no address can have. */
 function addressOf(state: SearchState): string | undefined {
   try {
     return format(state)
@@ -69,7 +69,7 @@ function readFilter(filter: unknown, key: string, kind: FieldKind | undefined): 
 /** The forms of a place. */
 const placed = ['near', 'within', 'polygon']
 
-/** same compares conditions by what they mean: one value is a list of one, and what is the default may be left out. */
+/** same compares the meaning of conditions: one value equals a list of one, and defaults may be left out. */
 const same = (a: Body, b: Body) => textOf(plain(a)) === textOf(plain(b))
 
 function plain({ query, any, none, filters, relations }: Body) {
@@ -100,7 +100,7 @@ function plainFilter(filter: unknown) {
   return { ...rest, ...(exact_match ? { exact_match } : {}), ...(list === undefined ? {} : { value: list }) }
 }
 
-/** textOf is a value without the order of its members, which the store does not keep. */
+/** textOf is a value without the order of its members, which the store does not preserve. */
 export function textOf(value: unknown): string {
   return JSON.stringify(value, (_, v: unknown) =>
     v !== null && typeof v === 'object' && !Array.isArray(v)

@@ -28,7 +28,7 @@ interface Props extends ScreenProps {
   remove: () => void
 }
 
-/** TileCard is a tile of a board: its title leads to its search, and what it finds is drawn. */
+/** TileCard is a tile of a board: its title links to its search, and the result is drawn. */
 export function TileCard({ workspace, descriptors, tile, counts, position, of, itemProps, handleProps, ...on }: Props) {
   const { search, address, note } = useTileSearch({ workspace, descriptors }, tile)
   const { data: found, error } = counts
@@ -39,7 +39,7 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
         <header {...handleProps}>
           <h2>
             {address === undefined ? (
-              // It can be moved by keys all the same.
+              // It can be moved by keys too.
               <bdi tabIndex={0} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
                 {tile.title}
               </bdi>
@@ -110,7 +110,7 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
   )
 }
 
-/** Refused says why a tile has no counts. */
+/** Refused explains why a tile has no counts. */
 function Refused({ error, retry }: { error: Error; retry: () => void }): ReactNode {
   const { title, text, again } = explain(error)
   return (
@@ -126,7 +126,7 @@ function Refused({ error, retry }: { error: Error; retry: () => void }): ReactNo
   )
 }
 
-/** useTileSearch is the search of a tile, for what draws it, and where it leads. */
+/** useTileSearch is the search of a tile for drawing, and the address of its link. */
 function useTileSearch({ workspace, descriptors }: ScreenProps, tile: Tile) {
   return useMemo(() => {
     const scope = scopeOfTile(tile)

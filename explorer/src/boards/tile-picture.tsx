@@ -22,11 +22,11 @@ import { axisOfTile, dimensionOfTile, readTile, type Tile } from './tile'
 interface Props {
   tile: Tile
   found: Found
-  /** The search that the tile leads to, undefined if there is none. */
+  /** The address of the tile's search, undefined if there is none. */
   address: string | undefined
 }
 
-/** TilePicture draws what a tile found. */
+/** TilePicture draws the result of a tile. */
 export function TilePicture({ tile, found, address }: Props) {
   const { drawn } = readTile(tile)
   if ('pivot' in found) {
@@ -95,7 +95,7 @@ interface PivotProps {
   tile: Tile
   drawn: Extract<ReturnType<typeof readTile>['drawn'], { kind: 'pivot' }>
   pivot: Schemas['Pivot']
-  /** Whether numbers lead to their records. */
+  /** Whether numbers link to their records. */
   linked: boolean
 }
 
@@ -138,7 +138,7 @@ function TileMap({ tile, facet }: { tile: Tile; facet: Schemas['Facet'] }) {
   )
 }
 
-/** Sized is a map as wide as there is room. It is there only while there is one to measure for. */
+/** Sized is a map with the available width. It is rendered only once that is known. */
 function Sized(map: Omit<ComponentProps<typeof StillMap>, 'width' | 'height'>) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)

@@ -30,7 +30,7 @@ function read(address: string): SearchState {
   return parse(pathname, search, kindOf, 'accounts')
 }
 
-/** drawnOf is what the look of a search asks for, as the looks do. */
+/** drawnOf is the request of a search's look. */
 function drawnOf(state: SearchState): Drawn {
   const dimension = dimensionOf(state, state.by)
   const all = axesOf(state, kindOf)
@@ -58,7 +58,7 @@ function made(address: string): Tile {
   const state = read(address)
   const tile = tileOf('A title', state.dataset, bodyOf(state, kindOf), drawnOf(state))
   if ('problem' in tile) throw new Error(tile.problem)
-  // As the store gives it back.
+  // As the store returns it.
   return JSON.parse(JSON.stringify(tile)) as Tile
 }
 
@@ -162,7 +162,7 @@ describe('a tile', () => {
     [{ filters: { permitted_at: { value: ['2015-02-31', null] } } }, /cannot say/],
     [{ filters: { workspace_status: { value: ['called'] } } }, /cannot say/],
     [{ relations: { has_project: { location: { value: {} } } } }, /cannot say/],
-    // Half a character.
+    // An unpaired surrogate.
     [{ query: '\ud83d' }, /cannot say/],
     [{ filters: { name: { value: ['\udc00 x'] } } }, /cannot say/],
     [{ any: Array.from({ length: 11 }, (_, i) => ({ filters: { cost: { value: [i, null] } } })) }, /cannot say/],

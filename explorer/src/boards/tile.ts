@@ -14,7 +14,7 @@ import { readBody, textOf } from './reads'
 
 export type Tile = Omit<Schemas['Tile'], 'request'> & { request: Record<string, unknown> }
 
-/** Drawn is what a tile draws of its records. */
+/** Drawn is what a tile shows of its records. */
 export type Drawn =
   | { kind: 'chart'; facet: FieldFacet }
   | { kind: 'pivot'; rows: PivotBy; columns?: PivotBy | null; measure?: PivotMeasure | null }
@@ -22,13 +22,13 @@ export type Drawn =
   /** The number of a View's records. */
   | { kind: 'view' }
 
-/** tileOf is what a board stores of a search and of what is drawn of it; what no board can store is said. */
+/** tileOf is the stored form of a search and its look; it explains what no board can store. */
 export function tileOf(title: string, dataset: Dataset, body: Body, drawn: Drawn): Tile | { problem: string } {
   if (!isCountable(body)) return { problem: 'Conditions on e-mail addresses are not counted, so no board has them.' }
   const { source, ...conditions } = countable(body)
   return {
     kind: drawn.kind,
-    // A title that the service cuts would be another one.
+    // A title that the service truncates would be another one.
     title: [...title].slice(0, maxName).join(''),
     dataset,
     of: source?.kind ?? 'data',
@@ -102,10 +102,13 @@ export function scopeOfTile(tile: Tile): Scope {
   return { dataset: tile.dataset, ...(source ? { source } : {}) }
 }
 
-/** A search that finds the records of a tile, and how it looks other; or why no address says it. */
+/**
+ * A search that finds the records of a tile, and the difference in its look; or the reason why no
+ * address can express it.
+ */
 export type Search = { state: SearchState; other?: string } | { problem: string }
 
-/** searchOf is the search that a tile leads to: it finds the same records. */
+/** searchOf is the search that a tile links to: it finds the same records. */
 export function searchOf(tile: Tile, kindOf: KindOf): Search {
   const { body, drawn, more } = readTile(tile)
   if (more.words === 'exact') return { problem: 'It finds words exactly as typed, which searches here do not.' }
@@ -167,7 +170,7 @@ function withPivot(state: SearchState, drawn: Drawn & { kind: 'pivot' }, kindOf:
 const textOfBy = (by: { field: string } | { field: string; interval: string }) =>
   'interval' in by ? `${by.field}:${by.interval}` : by.field
 
-/** dimensionOfTile is what a chart counts by, whether or not a search here can be counted by it. */
+/** dimensionOfTile is the dimension of a tile's chart, whether or not the search screen offers it. */
 export function dimensionOfTile(tile: Tile, facet: FieldFacet, kindOf: KindOf): Dimension {
   const kind = kindOf(tile.dataset, facet.field)
   const interval = 'interval' in facet ? (facet.interval as Interval) : undefined
@@ -176,7 +179,7 @@ export function dimensionOfTile(tile: Tile, facet: FieldFacet, kindOf: KindOf): 
   return { ...known, key: facet.field, kind: counted, ...(interval ? { interval } : {}) }
 }
 
-/** axisOfTile is an axis of a pivot, as dimensionOfTile. */
+/** axisOfTile is an axis of a pivot, like dimensionOfTile. */
 export function axisOfTile(tile: Tile, by: PivotBy, kindOf: KindOf): Axis {
   const kind = kindOf(tile.dataset, by.field) === 'date' ? 'date' : 'values'
   return { key: by.field, kind, ...('interval' in by ? { interval: by.interval } : {}) }

@@ -4,17 +4,17 @@ import { boardQuery, boardSaved, isConflict, refusedTiles, saveBoard, type Board
 import { didNotWork, notify } from '../ui/toast'
 import type { Change } from './changes'
 
-/** Step is a change with what takes it back, if there is a way. */
+/** Step is a change with its inverse, if there is one. */
 export interface Step {
   change: Change
   undo?: Change | undefined
-  /** It takes another one back: where that is offered says what becomes of it. */
+  /** It undoes another one: the result is shown where the undo was offered. */
   undoes?: boolean
 }
 
 /**
- * useBoardChange changes a board, one change after the other. Changes of a board that somebody
- * else has changed meanwhile are not lost: they wait in conflicts, beside the board as it is now.
+ * useBoardChange changes a board, one change after the other. Changes that conflict with somebody
+ * else's are not lost: they wait in conflicts, beside the current board.
  */
 export function useBoardChange(workspace: string, board: Board) {
   const client = useQueryClient()
@@ -24,7 +24,7 @@ export function useBoardChange(workspace: string, board: Board) {
   const save = useMutation({
     scope: { id: `board ${board.id}` },
     mutationFn: async ({ change: { apply, what } }: Step) => {
-      // What is being read is of before.
+      // A read in progress would be outdated.
       await client.cancelQueries({ queryKey })
       const before = client.getQueryData(queryKey) ?? board
       const next = apply(before)
@@ -55,13 +55,13 @@ export function useBoardChange(workspace: string, board: Board) {
   }
   const dismiss = (step: Step) => setConflicts((all) => all.filter((s) => s !== step))
   return {
-    /** The board with all changes that are on their way. */
+    /** The board with all pending changes. */
     shown: waiting.reduce<Board>((b, { change }) => ({ ...b, ...change.apply(b) }), board),
     conflicts,
     dismiss,
-    /** change does it, and offers to undo it if there is a way. */
+    /** change applies a change, and offers to undo it if possible. */
     change: (change: Change, undo?: Change) => save.mutate({ change, undo }),
-    /** again does what has waited to the board as it is now. */
+    /** again applies the waiting changes to the current board. */
     again: (step: Step) => {
       dismiss(step)
       save.mutate({ ...step })

@@ -13,13 +13,13 @@ import { Related } from './related'
 
 interface Props {
   start: Page
-  /** Where the button that opened it begins, in pixels. */
+  /** The left edge of the button that opened it, in pixels. */
   left: number
   count: number | undefined
   close: () => void
 }
 
-/** Builder adds and changes conditions. What is changed takes effect at once. */
+/** Builder adds and changes conditions. Changes take effect at once. */
 export function Builder({ start, left, count, close }: Props) {
   const search = useSearch()
   const { state, kindOf } = search
@@ -32,7 +32,7 @@ export function Builder({ start, left, count, close }: Props) {
     setPages(next)
   }
 
-  // All that is done while the builder is open is one step back.
+  // Going back once undoes all changes made while the builder was open.
   const changed = useRef(false)
   const change = (next: SearchState) => {
     const why = limitOf(bodyOf(next, kindOf))
@@ -50,7 +50,7 @@ export function Builder({ start, left, count, close }: Props) {
   // Each page begins at its first control.
   const name = JSON.stringify(page)
   useEffect(() => {
-    // A text box would open the keyboard of a telephone.
+    // A text box would open the on-screen keyboard.
     if (matchMedia('(pointer: coarse)').matches) return popover.current?.focus()
     const first = ['.page input', '.page :is(select, button)']
       .map((what) => popover.current?.querySelector<HTMLElement>(what))
@@ -60,7 +60,7 @@ export function Builder({ start, left, count, close }: Props) {
   const [before] = useState(() => document.activeElement)
   const closed = () => {
     close()
-    // The browser gives the focus back unless an input has let it go; the chip may be gone.
+    // The browser restores the focus unless an input has lost it; the chip may be gone.
     setTimeout(() => {
       if (document.activeElement !== document.body) return
       const back = before?.isConnected && before !== document.body ? before : document.getElementById(addFilter)

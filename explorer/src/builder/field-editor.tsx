@@ -23,7 +23,7 @@ import { WordsEditor } from './words-editor'
 export function FieldEditor({ page, change, open, replace }: PageProps<Extract<Page, { kind: 'field' }>>) {
   const { state, kindOf, describe } = useSearch()
   const { scope, key, alone = false } = page
-  // Of the search itself a condition becomes an exclusion, which is a group, and back.
+  // A condition of the search itself can become an exclusion, which is a group, and vice versa.
   const inSearch = alone || (!scope.group && !scope.relation)
   const dataset = datasetAt(state, scope)
   const kind = kindOf(dataset, key) ?? 'text'
@@ -35,7 +35,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
     if (!inSearch) {
       const next = withConditionAt(state, scope, key, c)
       const done = change(next)
-      // The group has gone, and the next one has its index.
+      // The group has been removed, and the next one has its index.
       const { of, at = 0 } = scope.group ?? {}
       if (done && of && at < (next[of]?.length ?? 0) && next[of]?.length !== state[of]?.length)
         replace({ kind: 'groups', of })

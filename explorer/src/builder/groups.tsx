@@ -24,7 +24,7 @@ export function Groups({ page: { of }, change, open }: PageProps<Extract<Page, {
   const { state } = useSearch()
   const groups = state[of] ?? []
   const { first, next, add, rule } = texts[of]
-  // Without a group there is the first one to fill.
+  // Without a group there is an empty first one.
   const scopes = Array.from({ length: Math.max(1, groups.length) }, (_, at): Scope => ({ group: { of, at } }))
   return (
     <>

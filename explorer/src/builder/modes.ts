@@ -1,7 +1,7 @@
 import type { FieldKind } from '../datasets'
 import type { Condition } from '../search/conditions'
 
-/** Mode is what a condition says of a field, before its values. */
+/** Mode is the kind of a condition, such as "is any of". */
 export type Mode = 'is' | 'exactly' | 'not' | 'range' | 'near' | 'within' | 'polygon' | 'known' | 'unknown'
 
 const own: Record<FieldKind, Mode[]> = {
@@ -14,7 +14,7 @@ const own: Record<FieldKind, Mode[]> = {
   relation: [],
 }
 
-/** modesOf lists the modes of a kind; without exclude, those that one condition can say. */
+/** modesOf lists the modes of a field kind; without exclude, only those of a single condition. */
 export const modesOf = (kind: FieldKind, exclude: boolean): Mode[] => [
   ...own[kind].filter((m) => exclude || m !== 'not'),
   'known',

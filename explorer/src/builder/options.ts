@@ -16,12 +16,13 @@ const groups: { of: GroupList; label: string; hint: string }[] = [
   { of: 'none', label: 'None of …', hint: 'Leaves out what meets conditions' },
 ]
 
-/** How many letters a text needs before values are offered: one letter is in most of them. */
+/** The minimum length of a text for values: one letter is in most of them. */
 const least = 2
 
 /**
- * optionsOf lists what has each word of a text in its name or description: relations
- * and groups, which the rail does not have, then fields and their values. Relations stand in no relation, groups in no group.
+ * optionsOf lists the options that have each word of a text in their name or description:
+ * relations and groups, which the rail does not have, then fields and their values. Relations
+ * cannot be nested, nor groups.
  */
 export function optionsOf(
   fields: Descriptor[],
@@ -36,7 +37,7 @@ export function optionsOf(
   const plain = fields
     .filter((d) => d.kind !== 'relation' && has(labelOf(d.key), d.key, d.description))
     .map((d): Option => ({ ...named(d), hint: hintOf(d), target: { kind: 'field', key: d.key } }))
-  // What is called so comes before what is described so.
+  // Matches in names come before matches in descriptions.
   const called = (o: Option) => Number(!has(o.label))
   plain.sort((a, b) => called(a) - called(b))
   const values = fields.flatMap((d) =>
@@ -68,7 +69,7 @@ const hintOf = (d: Descriptor) =>
 
 const named = (d: Descriptor) => ({ key: d.key, label: labelOf(d.key) })
 
-/** relationLabel is the beginning of what a relation says. */
+/** relationLabel is the beginning of a relation's condition. */
 function relationLabel(key: string): string {
   const relation = relationOf(key)
   return `Has ${relation?.has ? 'at least one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`

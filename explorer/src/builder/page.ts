@@ -7,10 +7,10 @@ export const addFilter = 'add-filter'
 /** PageProps are those of each page of the builder. */
 export interface PageProps<P = Page> {
   page: P
-  /** Changes the search, or says why not. */
+  /** Changes the search, or explains why not. */
   change: (next: SearchState) => boolean
-  /** Shows another page, and comes back from it. */
+  /** Opens another page, from which one can return. */
   open: (page: Page) => void
-  /** Shows another page in place of this. */
+  /** Replaces this page by another. */
   replace: (page: Page) => void
 }

@@ -14,7 +14,7 @@ export function Picker({ page: { scope }, change, open, replace }: PageProps<Ext
   const conditions = conditionsAt(state, scope)
   const lists = !scope.group && !scope.relation
   const options = optionsOf(fieldsOf(dataset), { relations: !scope.relation, lists }, text)
-  // Back leads to the list of the search itself, but to the card of a relation or group.
+  // From a list, going back returns to it; otherwise to the card of the relation or group.
   const show = lists ? open : replace
   const choose = (target: Target) => {
     if (target.kind === 'group') return show({ kind: 'groups', of: target.of })

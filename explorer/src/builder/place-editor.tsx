@@ -19,7 +19,7 @@ const rules = {
   within: 'South and north are from -90 to 90, south below north; west and east from -180 to 180.',
 }
 
-/** PlaceEditor takes a circle or a box as numbers. It takes effect when all are there. */
+/** PlaceEditor edits a circle or a box as numbers. It takes effect when all are given. */
 export function PlaceEditor({ mode, place, set }: Props) {
   const [texts, setTexts] = useState(() => textsOf(place))
   const next = placeOf(mode, texts)
@@ -75,7 +75,7 @@ function textsOf(place: Place | undefined): Record<string, string> {
   return { latitude: String(latitude), longitude: String(longitude), radius: String(radius_m / 1000) }
 }
 
-/** placeOf is the place that the texts say, if the service takes it. */
+/** placeOf is the place in the texts, if it is valid. */
 function placeOf(mode: 'near' | 'within', texts: Record<string, string>): Place | undefined {
   const number = (name: string) => readNumber(texts[name]?.trim() ?? '') ?? NaN
   return parsePlace(

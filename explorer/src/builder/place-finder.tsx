@@ -7,16 +7,16 @@ import { nearPoint, type Place } from '../search/place'
 import { useSearch } from '../search/context'
 import { Choices } from './choices'
 
-/** The radius around a city and around what is smaller, in metres. */
+/** The radius around a city and around smaller places, in metres. */
 const radius = { city: 5000, address: 1000 }
 
 interface Props {
-  /** The radius that was chosen before, in metres. */
+  /** The previously chosen radius, in metres. */
   before: number | undefined
   found: (place: Place) => void
 }
 
-/** PlaceFinder finds the middle of the projects of a city, at an address or of a name. Counting where they are is free. */
+/** PlaceFinder finds the centre of the projects of a city, at an address or with a name. Counting them is free. */
 export function PlaceFinder({ before, found }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()

@@ -7,7 +7,7 @@ interface Props {
   set: (place: Place) => void
 }
 
-/** PolygonEditor takes the corners of an area as text, one a line; the map draws them. */
+/** PolygonEditor edits the corners of an area as text, one per line; the map draws them. */
 export function PolygonEditor({ place, set }: Props) {
   const [text, setText] = useState(place && 'polygon' in place ? formatCorners(place.polygon, '\n') : '')
   const corners = parseCorners(text)

@@ -8,7 +8,7 @@ import { conditionsAt, withConditionAt, type Page } from '../search/scope'
 import type { PageProps } from './page'
 import { Rows } from './rows'
 
-/** Related says what one related record must meet, or that none may. */
+/** Related edits the conditions on one related record, or that none may meet them. */
 export function Related({ page: { scope }, change, open, replace }: PageProps<Extract<Page, { kind: 'related' }>>) {
   const { workspace, state, kindOf } = useSearch()
   const { relation: key, ...around } = scope
@@ -22,7 +22,7 @@ export function Related({ page: { scope }, change, open, replace }: PageProps<Ex
     if (change(withConditionAt(without, around, other, { kind: 'related', conditions })))
       replace({ kind: 'related', scope: { ...around, relation: other } })
   }
-  // Both may be asked for at once, so neither takes the other's place.
+  // Both can be combined, so neither replaces the other.
   const taken = other in conditionsAt(state, around)
   const some = Object.keys(conditions).length > 0
   return (

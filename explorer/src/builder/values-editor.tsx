@@ -15,7 +15,7 @@ interface Props {
   body: Body
   values: string[]
   set: (values: string[], unknown?: boolean) => void
-  /** Whether records without a value are wanted too; absent where that cannot be said. */
+  /** Whether records without a value match too; absent where that is not possible. */
   unknown?: boolean
 }
 
@@ -38,7 +38,7 @@ export function ValuesEditor({ dataset, field, body, values, set, unknown }: Pro
     chosen: chosen(v.value),
   }))
   const absent = (value: string) => !choices.some((c) => same(c.key, value))
-  // A value that nothing has now may be wanted all the same, and a chosen one is always there.
+  // A value without matches can still be chosen, and a chosen one is always listed.
   const known = fieldsOf(dataset).find((d) => d.key === field)?.values ?? []
   for (const v of known) {
     const begins = v.label.toLowerCase().includes(prefix.toLowerCase())

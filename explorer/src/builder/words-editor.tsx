@@ -83,7 +83,7 @@ export function WordsEditor({ dataset, field, values, set }: Props) {
 /** How many people a search by name shows. */
 const mostPeople = 5
 
-/** usePeople searches people by name, which costs a credit for each that is found, when one asks for it. */
+/** usePeople searches people by name on demand, for a credit per result. */
 function usePeople(name: string): { found: Records['contacts'][]; search: ReactNode } {
   const { workspace } = useSearch()
   const [asked, setAsked] = useState<string>()

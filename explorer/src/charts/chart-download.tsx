@@ -20,7 +20,7 @@ interface Props {
   drawing: RefObject<SVGSVGElement | null> | undefined
 }
 
-/** ChartDownload saves what is drawn. */
+/** ChartDownload saves the chart or table. */
 export function ChartDownload({ title, points, dimension, measure, drawing }: Props) {
   const search = useSearch()
   const { state } = search

@@ -31,7 +31,7 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
   const measure = useMemo(() => measureOf(dataset, state.of), [dataset, state.of])
   const { key, kind } = dimension
   const condition = state.conditions[key]
-  // A range of numbers is divided; where an end of it is open, the data has it.
+  // A range of numbers is divided; an open end is taken from the data.
   const range = kind === 'number' && condition?.kind === 'range' ? condition : undefined
   const open = range && (range.from === undefined || range.to === undefined)
   const bounds = useQuery({
@@ -158,14 +158,14 @@ interface FailedProps {
   retry: () => void
 }
 
-/** endsOf are the ends of a range, or of the data where it is open. */
+/** endsOf are the ends of a range, an open one taken from the data. */
 function endsOf(range: { from?: string; to?: string }, min: unknown, max: unknown): [number, number] | undefined {
   const from = Number(range.from ?? min ?? NaN)
   const to = Number(range.to ?? max ?? NaN)
   return Number.isFinite(from) && Number.isFinite(to) ? [from, to] : undefined
 }
 
-/** drilled is the search of one bar; a bar of a time is seen by a finer interval. */
+/** drilled is the search of one bar; a bar of a time uses a finer interval. */
 function drilled(state: SearchState, { key, interval }: ReturnType<typeof dimensionOf>, { condition, out }: Point) {
   const before = state.conditions[key]
   const again = before?.kind === 'values' && condition?.kind === 'values' && !out

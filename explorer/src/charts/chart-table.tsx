@@ -9,7 +9,7 @@ interface Props {
   /** What is measured beside the count. */
   measure: string | undefined
   points: Point[]
-  /** Else the table is there for screen readers only. */
+  /** Otherwise the table is for screen readers only. */
   shown: boolean
   choose: (point: Point) => void
 }

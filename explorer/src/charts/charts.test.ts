@@ -18,7 +18,7 @@ describe('a chart', () => {
     expect(title('permitted_at:month', 'sum:cost')).toBe('Total cost of projects by month of permit')
     expect(title('stage')).toBe('Projects by stage')
     expect(title('account_ids', 'avg:sqft')).toBe('Average floor area (sq ft) of projects by firm')
-    // What an address makes up is the usual chart.
+    // An invalid address shows the usual chart.
     expect(title('nothing:day', 'sum:nothing')).toBe('Projects by stage')
     expect(title()).toBe('Projects by month of permit')
   })

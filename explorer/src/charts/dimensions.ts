@@ -62,7 +62,7 @@ export function measureOf(dataset: Dataset, of: string | undefined): Measure | u
   return statistic && measured[dataset].includes(field) ? { field, of: statistic.of } : undefined
 }
 
-/** What a date is the day of, in a title. */
+/** The event of a date field, in a title. */
 const days: Record<string, string> = {
   permitted_at: 'permit',
   filed_at: 'filing',
@@ -74,7 +74,7 @@ const days: Record<string, string> = {
   updated_at: 'latest change of ours',
 }
 
-/** What a field with other words than its label is called in a title. */
+/** Titles of fields that differ from their labels. */
 const words: Record<string, string> = { account_ids: 'firm', account_type: 'kind of firm', signal_type: 'kind' }
 
 const lower = (key: string) => words[key] ?? labelOf(key).toLowerCase()
@@ -98,7 +98,7 @@ export const finer = (interval: Interval): Interval => (interval === 'year' || i
 /** Most ranges that a range is divided into. */
 const most = 12
 
-/** divide cuts a range of numbers at round limits. Between two of them lies no value: gap is the smallest step. */
+/** divide splits a range of numbers at round limits. No value lies between two ranges: gap is the smallest step. */
 export function divide(from: number, to: number, gap: number): [number, number][] {
   const span = to - from
   if (!(span > 0)) return [[from, to]]

@@ -3,10 +3,7 @@ import { colourOf } from '../ui/colour'
 /** Space for the title above a chart that is downloaded, and around it, in pixels. Elsewhere letters may be wider. */
 const space = { title: 36, side: 24, line: 16, letter: 6.5 }
 
-/**
- * pictureOf is a chart as a file: with its title, and without what only a page knows, such
- * as the values of its colours.
- */
+/** pictureOf is a chart as a file: with its title, and with page-specific values, such as colours, resolved. */
 export function pictureOf(
   chart: SVGSVGElement,
   title: string,
@@ -15,7 +12,8 @@ export function pictureOf(
   const style = getComputedStyle(chart)
   const colour = (text: string) => text.replaceAll(/var\((--[\w-]+)\)/g, (_, name: string) => colourOf(name))
   const copy = chart.cloneNode(true) as SVGSVGElement
-  // The style is for the page, whose policy forbids to write it anew; attributes say what a file needs.
+  // The style element is for the page, whose policy forbids to rewrite it; attributes have what a
+  // file needs.
   for (const unwanted of copy.querySelectorAll('style, .tip')) unwanted.remove()
   copy.removeAttribute('style')
   for (const element of [copy, ...copy.querySelectorAll('*')]) {
@@ -51,7 +49,7 @@ export function pictureOf(
 /** The lines that conditions have at most. */
 const mostLines = 4
 
-/** linesOf breaks a text at spaces into lines of so many letters; what is too long ends with …. */
+/** linesOf wraps a text at spaces; a text that is too long ends with …. */
 export function linesOf(text: string, letters: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/).filter(Boolean)) {

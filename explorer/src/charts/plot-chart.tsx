@@ -13,14 +13,14 @@ interface Props {
   measure: string
   label: string
   onChoose: (point: Point) => void
-  /** Has the drawing, for whoever saves it. */
+  /** Holds the drawing, for the download. */
   drawingRef: RefObject<SVGSVGElement | null>
 }
 
 /** Height of a bar of values and of a chart of times, and the longest label, in pixels. */
 const sizes = { bar: 28, times: 340, label: 220 }
 
-/** PlotChart draws bars. A click chooses the one that is nearest. */
+/** PlotChart draws bars. A click chooses the nearest one. */
 export function PlotChart({ points, measure, label, onChoose, drawingRef }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
@@ -61,7 +61,7 @@ const tip = {
   lineHeight: 1.4,
 } as const
 
-/** tipOf is the card at the mouse. It is drawn anew at each move, so that Plot must not name it at all. */
+/** tipOf is the tooltip. It is redrawn at each move of the mouse, so Plot must not give it an accessible name. */
 function tipOf(points: Point[], options: Plot.TipOptions): Plot.Markish {
   return Object.assign(Plot.tip(points, options), { ariaLabel: undefined })
 }

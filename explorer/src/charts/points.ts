@@ -15,7 +15,7 @@ export interface Point {
   condition: Condition | undefined
   /** The start and the end of a time. */
   time?: [Date, Date]
-  /** A condition on the field leaves it out. */
+  /** The condition on the field excludes it. */
   out?: boolean
 }
 
@@ -23,8 +23,8 @@ export interface Point {
 const values = 20
 
 /**
- * requestOf asks for the points. Of values it ignores the condition on the field, so that
- * one sees the others and can choose them; times and numbers are those of the condition.
+ * requestOf is the request for the points. For values it ignores the condition on the field, so
+ * that the other values stay visible; times and numbers are those of the condition.
  */
 export function requestOf(
   dimension: Dimension,

@@ -21,7 +21,7 @@ const states: Record<Job['state'], string> = {
   stopped: 'Stopped',
 }
 
-/** ExportList has the exports that this browser keeps. */
+/** ExportList has the exports that this browser stores. */
 export function ExportList({ workspace }: { workspace: string }) {
   const jobs = useJobs(workspace)
   return (
@@ -40,7 +40,7 @@ export function ExportList({ workspace }: { workspace: string }) {
   )
 }
 
-/** Unfinished reminds of exports that stopped half way. */
+/** Unfinished shows interrupted exports. */
 export function Unfinished({ workspace }: { workspace: string }) {
   const jobs = useJobs(workspace).data?.filter((j) => j.state === 'running' || j.state === 'paused') ?? []
   if (jobs.length === 0) return null

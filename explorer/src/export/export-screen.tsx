@@ -87,7 +87,7 @@ function OfAddress({ workspace, descriptors, view }: ScreenProps & { view?: View
   )
 }
 
-/** Kept is an export that this browser has, or one that was only asked for. */
+/** Kept is an export that this browser stores, or one that has not started. */
 function Kept({ id, workspace: { id: workspace }, descriptors }: ScreenProps & { id: string }) {
   const job = useQuery(jobQuery(id))
   const { data: user } = useQuery(sessionQuery)
@@ -97,7 +97,7 @@ function Kept({ id, workspace: { id: workspace }, descriptors }: ScreenProps & {
     enabled: job.data === null,
     staleTime: 0,
   })
-  // A session that is over leaves the export on the page.
+  // After the end of a session the export stays on the page.
   const mine = job.data?.workspace === workspace && (!user || job.data.user === user.id)
   if (job.data && mine) return <JobView job={job.data} />
   if (job.isPending || (job.data === null && source.isFetching)) return waiting

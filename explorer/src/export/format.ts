@@ -9,21 +9,21 @@ export type Format = 'csv' | 'ndjson'
 /** ndjson is a record as it came, in one line. */
 export const ndjson = (record: string) => `${record.replace(/[\n\r]/g, '')}\n`
 
-/** People is how a file says things to people. */
+/** People has the labels for a file for people. */
 export interface People {
   /** The names of columns. */
   heads: Record<string, string>
-  /** What values of columns are called. */
+  /** The labels of column values. */
   values: Record<string, Record<string, string>>
   /** Columns of days. */
   days: string[]
 }
 
-/** What a person may choose of a CSV file. */
+/** The options of a CSV file. */
 export interface CSVOptions {
-  /** The file begins with a byte order mark, by which Excel knows that it is UTF-8. */
+  /** The file begins with a byte order mark, by which Excel recognizes UTF-8. */
   excel?: boolean
-  /** How the file says things to people; without it as the API does. */
+  /** The labels of the file; absent: the names of the API. */
   people?: People
   /** Texts that look like formulas stay as they are. */
   formulas?: boolean
@@ -33,7 +33,7 @@ export interface CSVOptions {
 export const csvHead = (columns: string[], { excel, people }: CSVOptions = {}) =>
   (excel ? '\ufeff' : '') + row(columns.map((name) => people?.heads[name] ?? name))
 
-/** csv is a row with the columns of a record, some of which name others. */
+/** csv is a row with the columns of a record, some of which name other records. */
 export function csv(
   record: string,
   columns: string[],
@@ -48,7 +48,7 @@ export function csv(
   return row(columns.map((name) => cell(said(name, values.get(name) ?? 'null', people), formulas)))
 }
 
-/** said is a value as people say it: the name of a closed value, the day of a time. */
+/** said is a value for people: the name of a closed value, the day of a time. */
 function said(name: string, raw: string, people: People | undefined): string {
   const called = people?.values[name]
   const call = (value: string) => JSON.stringify(called?.[plain(value)] ?? plain(value).replaceAll('_', ' '))
@@ -63,7 +63,7 @@ function cell(raw: string, formulas?: boolean) {
   return formulas ? textOf(value) : cellOf(value)
 }
 
-/** plain is the characters of a text, nothing for null, and the JSON of all else. */
+/** plain is the characters of a text, nothing for null, and JSON for other values. */
 function plain(raw: string): string {
   if (raw === 'null') return ''
   if (raw.startsWith('"')) return JSON.parse(raw) as string

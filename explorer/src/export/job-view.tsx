@@ -11,7 +11,7 @@ import { forget, pause, resume, stop, useElsewhere, useProgress, type Progress }
 import { fileName, saveExport } from './save'
 import type { Job } from './store'
 
-/** JobView is one export: how far it is, and what one can do with it. */
+/** JobView is one export: its progress and actions. */
 export function JobView({ job }: { job: Job }) {
   const client = useQueryClient()
   const progress = useProgress(job.id)
@@ -58,7 +58,7 @@ export function JobView({ job }: { job: Job }) {
   )
 }
 
-/** priceOf is what the rest of an export costs at most. */
+/** priceOf is the maximum price of the rest of an export. */
 const priceOf = (job: Job) => (Math.max(0, job.total - job.rows) || pageSize) * (job.join ? recordsJoined : 1)
 
 function Actions({ client, job, running }: { client: QueryClient; job: Job; running: boolean }) {

@@ -17,7 +17,7 @@ test('each record is asked for the members that the columns need', () => {
     project_fields: ['id', 'cost'],
     contact_fields: ['id', 'account_name'],
   })
-  // What a firm has itself is not of its person.
+  // A column of the firm itself is not one of its person.
   expect(joinedOf('contacts_count')).toBeUndefined()
   expect(joinedOf('contact_account_id')).toEqual({ part: 'contact', table: 'contacts', key: 'account_id' })
   expect(new Set(joinedColumns).size).toBe(joinedColumns.length)

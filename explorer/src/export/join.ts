@@ -7,7 +7,7 @@ import { elements, members } from './raw-json'
 import type { Page } from './page'
 import type { Job } from './store'
 
-// A row of firms with their projects and people is flat, as one of `atlas export --join` is.
+// A row of firms with their projects and people is flat, like one of `atlas export --join`.
 
 /** What the columns of joined records begin with. */
 const joined = [
@@ -18,14 +18,14 @@ const joined = [
 /** joinedColumns are the columns of the project and the person of a firm, beside its own. */
 export const joinedColumns: string[] = joined.flatMap(({ prefix, table }) => columnsOf(table).map((c) => prefix + c))
 
-/** joinedOf is the record that a column is of; undefined for those of the firm. */
+/** joinedOf is the record of a column; undefined for those of the firm. */
 export function joinedOf(column: string): { part: 'project' | 'contact'; table: TableName; key: string } | undefined {
   if (!joinedColumns.includes(column)) return undefined
   const of = joined.find(({ prefix }) => column.startsWith(prefix))
   return of && { part: of.part, table: of.table, key: column.slice(of.prefix.length) }
 }
 
-/** How many records a row has at most, each of which costs a credit. */
+/** The maximum number of records of a row, each of which costs a credit. */
 export const recordsJoined = 3
 
 /** The largest page of a join, in firms. */

@@ -6,7 +6,7 @@ import { elements, members } from './raw-json'
 // The columns account_names and contact_names name what account_ids and contact_ids have. They
 // are those of `atlas export --names`.
 
-/** idsOf is the column whose ids a column names, and the dataset of these; undefined for others. */
+/** idsOf is the id column of a name column, and its dataset; undefined for others. */
 export function idsOf(column: string): { ids: string; dataset: Dataset } | undefined {
   const [, one] = /^(account|contact)_names$/.exec(column) ?? []
   return one ? { ids: `${one}_ids`, dataset: `${one}s` as Dataset } : undefined
@@ -16,10 +16,10 @@ export function idsOf(column: string): { ids: string; dataset: Dataset } | undef
 export const namesOf = (columns: string[]): string[] =>
   columns.flatMap((column) => (/^(account|contact)_ids$/.test(column) ? column.replace(/_ids$/, '_names') : []))
 
-/** CalledBy is what records are called by their ids; null: they are gone. */
+/** CalledBy maps ids of records to their names; null: deleted. */
 export type CalledBy = Map<string, string | null>
 
-/** namedIn are the ids that a record names in a column, as many as are named. */
+/** namedIn are the ids whose names a record shows in a column. */
 export const namedIn = (values: Map<string, string>, ids: string): string[] => {
   const raw = values.get(ids)
   return raw?.startsWith('[')
@@ -32,7 +32,7 @@ export const namedIn = (values: Map<string, string>, ids: string): string[] => {
 /** How many records one request reads. */
 const batch = 100
 
-/** readNames reads the names that records need and are not known, a credit each, and tells of each request. */
+/** readNames reads the missing names of records, for a credit each, and reports each request. */
 export async function readNames(
   workspace: string,
   records: string[],

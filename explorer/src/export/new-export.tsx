@@ -45,18 +45,18 @@ const formats: { format: Format; label: string; text: string }[] = [
 interface Props {
   workspace: string
   source: Source
-  /** The id that the export gets, if it has one already. */
+  /** The id of the export, if it already exists. */
   id?: string
   /** Address of the search. */
   back: string
-  /** What is exported is called so. */
+  /** The name of the exported View or search. */
   name?: string | undefined
-  /** The columns of the table. */
+  /** The visible columns of the table. */
   inSight?: string[]
   descriptors: Descriptor[]
 }
 
-/** NewExport asks what the file shall have, names the price, and begins. */
+/** NewExport asks for the options of the file, shows the price, and begins. */
 export function NewExport({ workspace, source, id, back, name, inSight, descriptors }: Props) {
   const client = useQueryClient()
   const { dataset } = source
@@ -107,7 +107,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
           format !== 'csv'
             ? []
             : forPeople
-              ? // Names take the place of ids.
+              ? // Names replace ids.
                 inOrder(table, inSight ?? defaultKeys(table), columns).map(
                   (c) => names.find((n) => idsOf(n)?.ids === c) ?? c,
                 )
@@ -293,7 +293,7 @@ export function NewExport({ workspace, source, id, back, name, inSight, descript
   )
 }
 
-/** useMostNames is what the names of columns cost at most, in credits: no record is read twice. */
+/** useMostNames is the maximum price of name columns, in credits: no record is read twice. */
 function useMostNames(workspace: string, columns: string[], rows: number): number {
   const has = (dataset: Dataset) => columns.some((c) => idsOf(c)?.dataset === dataset)
   const firms = useCount(workspace, { dataset: 'accounts', body: {} }, has('accounts')).data
@@ -316,7 +316,7 @@ function wholeOf(client: QueryClient, workspace: string, { dataset, body, sort, 
   return { ids: rows.ids(), known }
 }
 
-/** loaded are those records that were paid for already. */
+/** loaded are the records that are already paid for. */
 function loaded(client: QueryClient, workspace: string, dataset: Source['dataset'], ids?: string[]) {
   const known: Known = {}
   const changed = client.getQueryData(outdatedQuery(workspace, dataset).queryKey)

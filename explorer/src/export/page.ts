@@ -12,9 +12,9 @@ import type { Job, Known, Source } from './store'
 export const pageSize = 100
 
 export interface Page {
-  /** Each record as it came. */
+  /** Each record as it was received. */
   records: string[]
-  /** Where the next page begins; absent at the end. */
+  /** The cursor of the next page; absent at the end. */
   next?: string
   credits: number
 }
@@ -25,7 +25,7 @@ export function readPage(job: Job, source: Source, known: Known): Promise<Page> 
   return source.ids ? readByID(job, source.ids, known, size) : readBySearch(job, source, size)
 }
 
-/** fieldsOf asks for the columns of the file. Rows of a book or a View have fewer unless more are asked for. */
+/** fieldsOf are the fields to request for the columns of the file. Rows of a book or a View have fewer by default. */
 function fieldsOf({ format, columns, dataset }: Job, source?: Place) {
   const all = columnsOf(tableOf({ dataset, source }))
   const fields = format === 'csv' ? [...new Set(columns.map((c) => idsOf(c)?.ids ?? c))] : all
@@ -34,8 +34,8 @@ function fieldsOf({ format, columns, dataset }: Job, source?: Place) {
 
 async function readBySearch(job: Job, from: Source, limit: number): Promise<Page> {
   const { source, ...body } = from.body
-  // By relevance rows would be lost or come twice, because it moves with the data.
-  // A file for people has the order of the table; others have that of `atlas export`.
+  // By relevance rows would be lost or duplicated, because it changes with the data. A file for
+  // people has the order of the table; others have that of `atlas export`.
   const usual = job.people && usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
   const shown = from.sort ?? usual
   const order: Sort = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
@@ -85,7 +85,7 @@ async function readByID(job: Job, all: string[], known: Known, size: number): Pr
     }
   }
   const next = from + ids.length
-  // Records that are gone meanwhile are left out.
+  // Deleted records are left out.
   const records = ids.flatMap((id) => found.get(id) ?? [])
   return { records, credits, ...(next < all.length ? { next: String(next) } : {}) }
 }

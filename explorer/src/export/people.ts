@@ -5,7 +5,7 @@ import { fieldOf, fieldsOf } from '../table/fields'
 import type { People } from './format'
 import { joinedColumns, joinedOf } from './join'
 
-/** headOf is what people call a column of a file: that of a joined record also says of which. */
+/** headOf is the label of a column of a file; a joined record's includes the record. */
 export function headOf(table: TableName, column: string): string {
   const other = joinedOf(column)
   if (!other) return fieldOf(table, column)?.label ?? labelOf(column)
@@ -14,7 +14,7 @@ export function headOf(table: TableName, column: string): string {
   return label === one ? label : `${one}: ${label}`
 }
 
-/** withJoined is how a file of firms with their projects and people says things to people. */
+/** withJoined are the labels of a file of firms with their projects and people. */
 export function withJoined(people: People, descriptors: Descriptor[]): People {
   const of = { project: peopleOf('projects', descriptors), contact: peopleOf('contacts', descriptors) }
   const all: People = { heads: { ...people.heads }, values: { ...people.values }, days: [...people.days] }
@@ -29,7 +29,7 @@ export function withJoined(people: People, descriptors: Descriptor[]): People {
   return all
 }
 
-/** peopleOf is how a file of a table's rows says things to people: as the table does. */
+/** peopleOf are the labels of a file of a table's rows: those of the table. */
 export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
   const dataset = table.split(' ').at(-1)
   const values: People['values'] = {}
@@ -51,7 +51,7 @@ export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
   }
 }
 
-/** inOrder are columns in the order of the table: first those in sight, then the others. */
+/** inOrder are columns in the order of the table: first the visible ones, then the others. */
 export function inOrder(table: TableName, inSight: string[], columns: string[]): string[] {
   const order = [...inSight, ...fieldsOf(table).map((f) => f.key), ...joinedColumns]
   const wanted = new Set(columns)

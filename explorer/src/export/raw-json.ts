@@ -1,9 +1,9 @@
-// JSON.parse changes the digits of numbers and the escapes of texts. An export keeps them,
-// so that its file is the same as that of `atlas export`.
+// JSON.parse changes the digits of numbers and the escapes of strings. An export preserves them,
+// so that its file equals that of `atlas export`.
 
 const token = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs
 
-/** parts returns the values directly in a list or an object of valid JSON; those of an object with their names. */
+/** parts returns the top-level values of a list or an object of valid JSON; those of an object with their names. */
 function* parts(json: string): Generator<{ name: string | undefined; raw: string }> {
   let depth = 0
   let start = -1

@@ -24,14 +24,14 @@ import {
   type Source,
 } from './store'
 
-/** Progress is what this page knows of an export that it runs, or has run. */
+/** Progress is the state of an export that this page runs, or has run. */
 export interface Progress {
   /** Whether this page runs it. */
   running: boolean
-  /** Why it waits. */
+  /** The reason for waiting. */
   waits?: { why: 'credits' | 'busy' | 'offline' | 'session'; until?: Date }
   error?: Error
-  /** Rows when this run began, and when that was: the speed comes from them. */
+  /** The number of rows and the time at the start of this run, for the speed. */
   from?: { rows: number; at: number }
 }
 
@@ -52,19 +52,19 @@ export function useProgress(id: string): Progress {
   return data
 }
 
-/** Exports that this page runs. Stopping one ends its waiting; a page on its way is still written. */
+/** Exports that this page runs. Aborting one ends its wait; a page in progress is still written. */
 const running = new Map<string, AbortController>()
 
 const lockOf = (id: string) => `atlas-export-${id}`
 
-/** Tells all tabs of this browser the id of an export to pause. */
+/** Sends the id of an export to pause to all tabs of this browser. */
 const pauses = new BroadcastChannel('atlas-export-pause')
 pauses.onmessage = ({ data }: MessageEvent<string>) => running.get(data)?.abort()
 
-/** How often another tab is asked how far it is, in milliseconds. */
+/** How often progress in another tab is polled, in milliseconds. */
 const often = 1000
 
-/** useElsewhere reports whether another tab runs an export, and follows how far it is. */
+/** useElsewhere reports whether another tab runs an export, and follows its progress. */
 export function useElsewhere({ id, state }: Job): boolean {
   const here = useProgress(id).running
   const { data } = useQuery({
@@ -83,7 +83,7 @@ export function useElsewhere({ id, state }: Job): boolean {
 export type Plan = CSVOptions &
   Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'join' | 'total' | 'capped'>
 
-/** newExport begins an export. */
+/** newExport creates and starts an export. */
 export async function newExport(
   client: QueryClient,
   plan: Plan,
@@ -100,7 +100,7 @@ export async function newExport(
   void resume(client, job.id)
 }
 
-/** resume goes on with an export where it stopped, until its end or until pause. */
+/** resume continues an export to its end or until pause. */
 export async function resume(client: QueryClient, id: string): Promise<void> {
   if (running.has(id)) return
   const control = new AbortController()
@@ -112,7 +112,7 @@ export async function resume(client: QueryClient, id: string): Promise<void> {
       ...p,
     }))
   try {
-    // Another tab may run it.
+    // Another tab may be running it.
     await navigator.locks.request(lockOf(id), { ifAvailable: true }, async (lock) => {
       if (!lock) throw new Error('This export runs in another tab of this browser')
       await run(client, id, control.signal, tell)
@@ -126,16 +126,16 @@ export async function resume(client: QueryClient, id: string): Promise<void> {
   }
 }
 
-/** pause stops an export after the page that is on its way. */
+/** pause stops an export after the page in progress. */
 export function pause(id: string): void {
   running.get(id)?.abort()
   pauses.postMessage(id)
 }
 
-/** stop ends an export for good and keeps what was written. */
+/** stop ends an export for good and leaves the written part. */
 export async function stop(client: QueryClient, { id }: Job): Promise<void> {
   pause(id)
-  // A page that is on its way is written first.
+  // A page in progress is written first.
   await navigator.locks.request(lockOf(id), async () => {
     const job = await readJob(id)
     if (!job || job.state === 'complete') return
@@ -159,7 +159,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   const known = (await readKnown(id)) ?? {}
   let job: Job = read
   const called = new Map(await readKeptNames(read))
-  // What the page on its way has read of names, and paid for them.
+  // The names that the page in progress has read and paid for.
   let names: { found: Called; credits: number } = { found: [], credits: 0 }
   const set = async (next: Job, page?: Blob) => {
     job = { ...next, updatedAt: Date.now() }
@@ -172,7 +172,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   const from = { rows: job.rows, at: Date.now() }
   tell({ from })
   const unchanged = () => assertUnchanged(client, job.workspace, source.body.source)
-  // What is paid stays when the question whether the View has changed needs to be asked again.
+  // A paid page is reused when the check whether the View has changed must be repeated.
   let paid: Page | undefined
   let sure = false
   for (let failures = 0; !paused.aborted;) {
@@ -181,7 +181,8 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       check(client, job)
       if (!paid && !sure) await unchanged()
       const page = (paid ??= await readPage(job, source, known))
-      // A cursor does not depend on the definition. Only if it is the same now, all of the page is of it.
+      // A cursor does not depend on the definition. Only if it is unchanged, the whole page
+      // belongs to it.
       await unchanged()
       sure = true
       await readNames(job.workspace, page.records, job.columns, called, (found, credits) => {
@@ -225,7 +226,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
       tell({ from })
     }
-    // All rows are here. Saving the file can fail, and be asked for again.
+    // All rows are loaded. Saving the file can fail, and be repeated.
     if (!more) {
       await saveExport(job)
       notify(`${formatNumber(job.rows)} ${nouns[job.dataset].many} are exported`)
@@ -235,7 +236,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
   await set({ ...job, state: 'paused' })
 }
 
-/** check refuses an export of another user or workspace than those of the page. */
+/** check refuses an export of a user or workspace other than the page's. */
 function check(client: QueryClient, { user, workspace }: Job) {
   const now = client.getQueryData(sessionQuery.queryKey)
   if (now && now.id !== user) throw new Error('This export is another user’s')
@@ -243,7 +244,7 @@ function check(client: QueryClient, { user, workspace }: Job) {
     throw new Error('This export is of another workspace')
 }
 
-/** How long an export waits for a service that does not answer, at most, in milliseconds. */
+/** The maximum wait for a service that does not answer, in milliseconds. */
 const longest = 30_000
 
 function waitsFor(error: unknown, failures: number): Progress['waits'] {
@@ -269,7 +270,7 @@ const sleep = (time: number, paused: AbortSignal) =>
     })
   })
 
-/** signedIn waits until somebody is signed in again. */
+/** signedIn waits until a user is signed in again. */
 const signedIn = (client: QueryClient, paused: AbortSignal) =>
   new Promise<void>((resolve) => {
     const look = () => {

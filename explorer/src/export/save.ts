@@ -10,10 +10,10 @@ export const fileName = ({
 }: Pick<Job, 'name' | 'dataset' | 'startedAt' | 'format'>) =>
   `${harmless(name ?? '') || dataset}-${new Date(startedAt).toISOString().slice(0, 10)}.${format}`
 
-/** How many characters of a name a file has. */
+/** The maximum length of a name in a file name. */
 const longest = 60
 
-/** harmless are the letters and digits of a name, with - between its words. */
+/** harmless is the letters and digits of a name, with - between its words. */
 const harmless = (name: string) =>
   [...name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, '-')]
     .slice(0, longest)

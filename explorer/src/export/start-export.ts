@@ -1,7 +1,7 @@
 import { go } from '../address'
 import { writeSource, type Source } from './store'
 
-/** startExport asks for the form and the price of an export, and exports nothing yet. */
+/** startExport shows the form and the price of an export, and exports nothing yet. */
 export async function startExport(source: Source): Promise<void> {
   const id = crypto.randomUUID()
   await writeSource(id, source)

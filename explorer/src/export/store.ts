@@ -7,33 +7,33 @@ import type { CSVOptions, Format } from './format'
 /** Source is what is exported: the records of a search, or those with ids. */
 export interface Source {
   dataset: Dataset
-  /** It says also where to search: in Data, the book or a View. */
+  /** It also has where to search: in Data, the book or a View. */
   body: Body
   sort?: Sort
   ids?: string[]
-  /** When it was asked for. */
+  /** When it was requested. */
   at?: number
 }
 
-/** Job is an export, and how far it is. The browser keeps it, and each page of its file. */
+/** Job is an export and its progress. The browser stores it, and each page of its file. */
 export interface Job extends CSVOptions {
   id: string
   /** Exports are those of one user in one workspace. */
   user: string
   workspace: string
   dataset: Dataset
-  /** What was exported is called so, such as a View. */
+  /** The name of the exported object, such as a View. */
   name?: string
   format: Format
   columns: string[]
   /** Rows are firms, each with a project and a person. */
   join?: true
-  /** Rows to export: at most so many, and no more than were counted at the start. */
+  /** Rows to export: a maximum, and no more than were counted at the start. */
   total: number
-  /** Export no more rows than total, even if there are more by now. */
+  /** Export no more rows than total, even if there are more now. */
   capped: boolean
   state: 'running' | 'paused' | 'complete' | 'stopped'
-  /** Where the next page begins: a cursor, or with ids how many are done. */
+  /** The cursor of the next page, or with ids the number of completed ones. */
   cursor?: string
   rows: number
   credits: number
@@ -43,10 +43,10 @@ export interface Job extends CSVOptions {
   updatedAt: number
 }
 
-/** Rows that were loaded already, by id. */
+/** Rows that were already loaded, by id. */
 export type Known = Record<string, AnyRecord>
 
-/** How long an export is kept after its last change, in milliseconds. */
+/** How long an export is stored after its last change, in milliseconds. */
 const kept = 7 * 24 * 3600 * 1000
 
 const store = createStore('atlas-exports', 'keep')
@@ -64,10 +64,10 @@ export const readKnown = (id: string) => get<Known>(key.known(id), store)
 export const writeSource = (id: string, source: Source) => set(key.source(id), { ...source, at: Date.now() }, store)
 export const writeJob = (job: Job) => set(key.job(job.id), job, store)
 
-/** Called is what related records are called, which pages of an export have read. */
+/** Called has the names of related records that pages of an export have read. */
 export type Called = [id: string, name: string | null][]
 
-/** readNames are all names that an export knows, those from before it first. */
+/** readNames are all names that an export knows, earlier ones first. */
 export async function readNames({ id, pages }: Job): Promise<Called> {
   const entries = Array.from({ length: pages + 1 }, (_, n) => key.names(id, n))
   return (await getMany<Called | undefined>(entries, store)).flatMap((names) => names ?? [])
@@ -84,7 +84,7 @@ export const writeNewJob = (job: Job, source: Source, known: Known, names: Calle
     store,
   )
 
-/** appendPage keeps a page, the names that it has read and how far the export is, all or nothing. */
+/** appendPage stores a page, the names that it read and the progress of the export, in one transaction. */
 export const appendPage = (job: Job, page: Blob, names: Called) =>
   setMany(
     [
@@ -95,7 +95,7 @@ export const appendPage = (job: Job, page: Blob, names: Called) =>
     store,
   )
 
-/** fileOf is all that was written. Its pages stay on the disk. */
+/** fileOf is the written part. Its pages stay on the disk. */
 export async function fileOf(job: Job): Promise<Blob> {
   const pages: Blob[] = []
   for (let n = 0; n < job.pages; n++) {
@@ -108,7 +108,10 @@ export async function fileOf(job: Job): Promise<Blob> {
 
 const isOld = (at = 0) => Date.now() - at > kept
 
-/** listJobs returns the exports of a user, newest first, and forgets old ones of anyone, and what never became one. */
+/**
+ * listJobs returns the exports of a user, newest first, and deletes old ones of any user, and
+ * pages without an export.
+ */
 export async function listJobs(user: string, workspace: string): Promise<Job[]> {
   const names = await keys<string>(store)
   const begun = names.filter((name) => name.startsWith(key.job('')))

@@ -11,7 +11,7 @@ import { Mark } from '../ui/mark'
 import { Notice } from '../ui/notice'
 import { dropInvitation, usedInvitation } from './token'
 
-/** InvitationPage lets who is signed in accept the invitation that was opened. */
+/** InvitationPage lets the signed-in user accept the opened invitation. */
 export function InvitationPage({ token, user }: { token: string; user: User }) {
   const client = useQueryClient()
   const join = useMutation({
@@ -24,13 +24,13 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
     },
   })
   const { data: told, ...preview } = useQuery(previewQuery(token))
-  // What is not open any more does not come back when the page is loaded again.
+  // A closed invitation is not shown again after a reload.
   const over = preview.error instanceof RequestError && [404, 409].includes(preview.error.status)
   useEffect(() => {
     document.title = 'Invitation · Atlas'
     if (over) usedInvitation()
   }, [over])
-  // The page begins anew: what it has is of the time before.
+  // The page reloads: its state is from before.
   const enter = () => {
     if (join.data) rememberWorkspace(join.data.workspace_id)
     dropInvitation()
@@ -73,7 +73,7 @@ interface OfferProps {
   enter: () => void
 }
 
-/** Offer says what accepting does, before it is done. */
+/** Offer shows what accepting does, before it is done. */
 function Offer({ told, user, busy, accept, enter }: OfferProps) {
   const { workspace, invited_by: by, role, expires_at: end } = told
   return (
@@ -128,7 +128,7 @@ interface RefusedProps {
   retry: () => void
 }
 
-/** Refused says why an invitation was not accepted, and what to do. */
+/** Refused explains why an invitation was not accepted, and what to do. */
 function Refused({ error, user, enter, retry }: RefusedProps) {
   const { status, code, message } =
     error instanceof RequestError ? error : { status: 0, code: '', message: error.message }
@@ -169,7 +169,7 @@ function Refused({ error, user, enter, retry }: RefusedProps) {
         <div className="sheet-actions">
           <button
             className="button primary"
-            // The tab keeps the invitation.
+            // The tab still has the invitation.
             onClick={() => void leave()}
           >
             Use another account

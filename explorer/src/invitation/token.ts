@@ -6,12 +6,12 @@ const key = 'invitation'
 const listeners = new Set<() => void>()
 const tell = () => listeners.forEach((listen) => listen())
 
-/** The token of this page: one that was used is shown until its answer is read, and does not come back. */
+/** The token of this page: a used one is shown until its answer is read, and not restored. */
 let open = sessionStorage.getItem(key) ?? undefined
 
 /**
- * takeInvitation takes the token of an invitation's link, /invitations#token=…, out of the
- * address. The tab keeps it until it is used, because signing in may leave the page.
+ * takeInvitation removes the token of an invitation's link, /invitations#token=…, from the
+ * address. The tab stores it until it is used, because signing in may leave the page.
  */
 export function takeInvitation(): void {
   if (location.pathname !== path) return
@@ -25,17 +25,17 @@ export function takeInvitation(): void {
   tell()
 }
 
-/** usedInvitation forgets the token when the page is loaded again. */
+/** usedInvitation deletes the token for the next load of the page. */
 export const usedInvitation = () => sessionStorage.removeItem(key)
 
-/** dropInvitation forgets the token. */
+/** dropInvitation deletes the token. */
 export function dropInvitation(): void {
   open = undefined
   sessionStorage.removeItem(key)
   tell()
 }
 
-/** useInvitation returns the token of an invitation that was opened and not answered yet. */
+/** useInvitation returns the token of an opened invitation that was not answered yet. */
 export const useInvitation = (): string | undefined =>
   useSyncExternalStore(
     (listen) => {

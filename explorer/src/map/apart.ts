@@ -11,8 +11,8 @@ export interface Placed {
 const overlap = 0.15
 
 /**
- * apart joins cells whose circles would hide the numbers of others: the larger one takes the
- * count of the smaller and its place with it. Cells come in the order of their counts.
+ * apart joins cells whose circles would hide the numbers of others: the larger one absorbs the
+ * smaller, its count and its place. Cells come in the order of their counts.
  */
 export function apart(cells: Placed[], sizeOf: (count: number) => number): Placed[] {
   const shown: Placed[] = []

@@ -7,7 +7,7 @@ import type { Box } from '../search/place'
 import { placesQuery } from './places'
 import { extentQuery } from './queries'
 
-/** GoTo moves the map to a city, to an address or to a project that the data has. The search stays as it is. */
+/** GoTo moves the map to a city, to an address or to a project in the data. The search does not change. */
 export function GoTo({ show }: { show: (box: Box) => void }) {
   const { workspace } = useSearch()
   const client = useQueryClient()
@@ -20,7 +20,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
   const places = open && query.enabled && found.data ? found.data : []
   const isOld = found.isPlaceholderData || query.queryKey[2] !== text.trim()
   const go = useMutation({
-    // Who types and presses Enter at once means the first place of what was typed.
+    // Typing and pressing Enter at once chooses the first place of the text.
     mutationFn: async (key: string | undefined) => {
       const all = await client.fetchQuery(typed)
       const place = key === undefined ? all[0] : all.find((p) => p.key === key)
@@ -34,12 +34,12 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
   const goTo = (key?: string) => {
     const asked = location.href
     go.mutate(key, {
-      // Not when another place is typed by then, or something else is looked at.
+      // Not if the text or the view has changed since.
       onSuccess: (reached) => {
         if (!reached || location.href !== asked) return
         show(reached)
         setOpen(false)
-        // What is typed next is another place.
+        // The next text is for another place.
         const typing = document.activeElement
         if (typing instanceof HTMLInputElement && box.current?.contains(typing)) typing.select()
       },

@@ -13,7 +13,7 @@ import { useMap, useSource } from './use-map'
 import { boxOfBounds, formatView, padding, viewOf, type View } from './view'
 
 interface Props {
-  /** What to show; without it, all of fit. */
+  /** The view to show; absent: everything. */
   view: View | undefined
   fit: Box | undefined
   cells: Cell[]
@@ -29,7 +29,7 @@ interface Props {
   onMove: (view: View) => void
   onCell: (cell: Cell) => void
   onRow: (id: string) => void
-  /** Nothing was drawn if there is no place. */
+  /** No place: the drawing was cancelled. */
   onDraw: (place?: Place) => void
 }
 
@@ -85,7 +85,7 @@ export default function MapCanvas({ view, fit, cells, rows, place, corners, shap
   )
 }
 
-/** useView moves the map to what the address says. */
+/** useView moves the map to the view of the address. */
 function useView(map: MapGL | undefined, view: View | undefined, fit: Box | undefined) {
   const moved = useRef<MapGL>(undefined)
   const wanted = view ? formatView(view) : fit ? JSON.stringify(fit) : undefined
@@ -113,7 +113,7 @@ function featureOf(record: AnyRecord): GeoJSON.Feature[] {
   return [{ type: 'Feature', properties: { id: record.id }, geometry: { type: 'Point', coordinates } }]
 }
 
-/** useHovered returns the id of the point under the mouse, and opens the one that is clicked. */
+/** useHovered returns the id of the point under the mouse, and opens the clicked one. */
 function useHovered(map: MapGL | undefined, open: (id: string) => void): string | undefined {
   const [id, setID] = useState<string>()
   const opened = useRef(open)

@@ -161,7 +161,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   )
 }
 
-/** useCells counts where the projects of the search are: as a whole, and in more detail those in sight. */
+/** useCells counts where the projects of the search are: overall, and in more detail the visible ones. */
 function useCells(drawable: boolean, sight: Sight | undefined) {
   const { workspace, body } = useSearch()
   const extent = useQuery(extentQuery(useQueryClient(), workspace.id, body))
@@ -188,7 +188,7 @@ function useCells(drawable: boolean, sight: Sight | undefined) {
   }
 }
 
-/** useFitted is the search with all of it in sight. Another search is shown so, unless the address says what to show of it. */
+/** useFitted is the search fitted to the map. Another search is fitted again, unless the address has a view. */
 function useFitted() {
   const { state, body, change } = useSearch()
   const { at: _, ...fitted } = state

@@ -10,7 +10,7 @@ interface ToolsProps {
   /** The area that the search has. */
   area: Place | undefined
   clear: () => void
-  /** Undefined until something is in sight. */
+  /** Undefined until something is visible. */
   choose: (() => void) | undefined
 }
 
@@ -42,7 +42,7 @@ export function MapTools({ shape, draw, area, clear, choose }: ToolsProps) {
   )
 }
 
-/** MapZoom moves the map nearer, farther, or to where all of the search is in sight. */
+/** MapZoom zooms in, out, or to the whole search. */
 export function MapZoom({ zoom, all }: { zoom: (by: 1 | -1) => void; all: () => void }) {
   return (
     <div className="map-zoom">

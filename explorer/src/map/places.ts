@@ -3,7 +3,10 @@ import type { Body } from '../api/body'
 import { facetsQuery, suggestQuery } from '../api/queries'
 import { prefixOf } from '../search/suggestions'
 
-/** Found is a place that a text names: a city, a region or a country, projects of a name, or those at an address. */
+/**
+ * Found is a place that matches a text: a city, a region or a country, projects with a name, or
+ * those at an address.
+ */
 export interface Found {
   key: string
   label: string
@@ -13,13 +16,13 @@ export interface Found {
   body: Body
 }
 
-/** Fields of projects that say where they are, and what people call them. */
+/** Fields of projects with their location, and their labels. */
 const regions: Record<string, string> = { city: 'city', state: 'state', country: 'country' }
 
 /** How many letters a text needs. */
 const least = 2
 
-/** placesQuery finds the places that a text names among all projects of the data, which is free. */
+/** placesQuery finds the places that match a text among all projects of the data, which is free. */
 export function placesQuery(client: QueryClient, workspace: string, text: string) {
   const wanted = text.trim()
   return queryOptions({

@@ -6,7 +6,7 @@ import { pointOf } from './tiles'
 /** Fields of the card, beside the name. */
 const shown = ['stage', 'cost', 'permitted_at']
 
-/** PointCard says what the point under the mouse is. */
+/** PointCard describes the point under the mouse. */
 export function PointCard({ map, record }: { map: MapGL; record: AnyRecord }) {
   const point = pointOf(record)
   if (!point) return null

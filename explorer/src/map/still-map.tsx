@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import type { Box } from '../search/place'
 import { mercator, type Cell } from './tiles'
 
-/** Width and height of the inset that says where on earth it is, in pixels. */
+/** Width and height of the inset with the surrounding region, in pixels. */
 const inset = { width: 124, height: 92 }
 /** An extent below this many degrees has an inset, which shows so many degrees around it. */
 const region = { below: 12, around: 16 }

@@ -1,9 +1,9 @@
 import { addProtocol, type LayerSpecification, type Map as MapGL, type VectorSourceSpecification } from 'maplibre-gl'
 import type { Colours } from './style'
 
-/** MapTiles is what the server says of the tiles that its operator gives. */
+/** MapTiles is the server's configuration of map tiles. */
 interface MapTiles {
-  /** The address of a tile, or that of an archive of them; absent: there are none. */
+  /** The address of a tile, or that of an archive; absent: there are none. */
   url?: string
   archive: boolean
   attribution?: string
@@ -11,12 +11,15 @@ interface MapTiles {
 
 /** What the streets are drawn beneath. */
 const above = 'place'
-/** Tiles of an origin are asked for up to this zoom, and drawn larger beyond. */
+/** Tiles of an origin are requested up to this zoom, and scaled beyond. */
 const deepest = 14
 
 const font = ['Inter Variable', 'sans-serif']
 
-/** addBase draws streets beneath the areas, or without tiles the names of cities. It returns whose the tiles are. */
+/**
+ * addBase draws streets beneath the areas, or without tiles the names of cities. It returns the
+ * attribution of the tiles.
+ */
 export async function addBase(map: MapGL, colours: Colours, gone: () => boolean): Promise<string | undefined> {
   const tiles = await tilesOf()
   const source = tiles.url ? await sourceOf(tiles.url, tiles.archive).catch(() => undefined) : undefined
@@ -30,7 +33,7 @@ export async function addBase(map: MapGL, colours: Colours, gone: () => boolean)
   return tiles.attribution
 }
 
-/** tilesOf asks the server; without an answer there are no tiles. */
+/** tilesOf reads the configuration; without an answer there are no tiles. */
 async function tilesOf(): Promise<MapTiles> {
   try {
     const response = await fetch('/map/tiles.json')
@@ -41,7 +44,10 @@ async function tilesOf(): Promise<MapTiles> {
   return { archive: false }
 }
 
-/** sourceOf is the source of the map. An archive is read by ranges, by a library that comes with the first one. */
+/**
+ * sourceOf is the source of the map. An archive is read by ranges, by a library that is loaded
+ * with the first one.
+ */
 async function sourceOf(url: string, archive: boolean): Promise<VectorSourceSpecification> {
   if (!archive) return { type: 'vector', tiles: [url], maxzoom: deepest }
   const { PMTiles, Protocol } = await import('pmtiles')
@@ -66,7 +72,7 @@ async function addCities(map: MapGL, colours: Colours, gone: () => boolean) {
   for (const layer of cityLayers(colours)) map.addLayer(layer, above)
 }
 
-/** label is how names look: of the colour of quiet text, with a border of the ground. */
+/** label is the style of names: the colour of quiet text, with a halo of the background. */
 const label = (c: Colours) => ({
   'text-color': c['text-2'],
   'text-halo-color': c['ground-2'],

@@ -65,9 +65,9 @@ export function cellsIn(box: Box, precision: number): number {
 }
 
 /**
- * cellsOf says what to count for a map: cells of a precision within a box. The box is a
- * little larger than what is in sight and jumps by several cells, so that small moves
- * ask for nothing new.
+ * cellsOf is what to count for a map: cells of a precision within a box. The box is a little
+ * larger than the visible area and jumps by several cells, so that small moves send no new
+ * request.
  */
 export function cellsOf(sight: Box, zoom: number): { precision: number; box: Box } {
   for (let precision = clamp(Math.round(zoom + finer), 0, deepest); ; precision--) {
@@ -93,7 +93,7 @@ export function pointOf(record: AnyRecord): [longitude: number, latitude: number
   return [record.longitude, record.latitude]
 }
 
-/** unloaded are the cells of which not all records are loaded: the others are shown as points. */
+/** unloaded are the cells with records that are not loaded: the loaded ones are shown as points. */
 export function unloaded(cells: Cell[], rows: AnyRecord[]): Cell[] {
   const first = cells[0]
   if (!first || rows.length === 0) return cells

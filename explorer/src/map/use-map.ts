@@ -8,7 +8,10 @@ import { colours, layersOf, styleOf } from './style'
 // The policy of the page allows a worker of the same origin only.
 setWorkerUrl(workerUrl)
 
-/** useMap makes the map of an element. It is undefined until its style is there. Credit is whose the streets are. */
+/**
+ * useMap creates the map of an element. It is undefined until its style is loaded. Credit is the
+ * attribution of the streets.
+ */
 export function useMap(
   element: RefObject<HTMLElement | null>,
   title: string,
@@ -61,7 +64,7 @@ export function useMap(
   return { map, credit }
 }
 
-/** useSource keeps a source of the map as it should be. */
+/** useSource updates a source of the map. */
 export function useSource(map: MapGL | undefined, name: string, features: GeoJSON.Feature[]): void {
   useEffect(() => {
     map?.getSource<GeoJSONSource>(name)?.setData({ type: 'FeatureCollection', features })

@@ -4,13 +4,16 @@ import { outdatedQuery, releaseQuery, type Release } from '../api/outdated'
 import { datasets, type Dataset } from '../datasets'
 import { idsIn, isPaid } from './entries'
 
-/** How many changes a request asks for at most, and how long before a row was read its changes count, in milliseconds. */
+/**
+ * The maximum number of changes per request, and how long before a row was read its changes
+ * count, in milliseconds.
+ */
 const limit = 1000
 const margin = 10_000
 
-/** Follower reads what changed of the records that are kept. Reading ids is free. */
+/** Follower reads the changes of cached records. Reading ids is free. */
 export interface Follower {
-  /** Where the next page of each dataset begins. */
+  /** The cursor of the next page of each dataset. */
   cursors: Partial<Record<Dataset, string>>
   /** The version of each dataset when it was last followed. */
   versions: Release
@@ -22,7 +25,7 @@ const paidOf = (client: QueryClient, workspace: string, dataset: Dataset) =>
     .getAll()
     .filter((q) => isPaid(q) && q.queryKey[1] === workspace && q.queryKey[2] === dataset && q.state.data !== undefined)
 
-/** follow drops what changed since it was read, and marks it where it is in sight. */
+/** follow drops records that changed since they were read, and marks visible ones. */
 export async function follow(client: QueryClient, workspace: string, follower: Follower): Promise<void> {
   const kept = datasets.filter((d) => paidOf(client, workspace, d).length > 0)
   if (kept.length === 0) return
@@ -53,7 +56,7 @@ async function followOne(client: QueryClient, workspace: string, dataset: Datase
       more = !page.metadata.caught_up
     } catch (error) {
       if (!(error instanceof RequestError && error.code === 'cursor_too_old')) throw error
-      // What happened since is not told any more: all may have changed.
+      // The changes since then are no longer available: anything may have changed.
       changed(client, workspace, dataset, new Set(paidOf(client, workspace, dataset).flatMap(idsIn)))
       const { metadata } = await read({})
       follower.cursors[dataset] = metadata.next
@@ -62,7 +65,7 @@ async function followOne(client: QueryClient, workspace: string, dataset: Datase
   }
 }
 
-/** changed drops the queries with one of the records that nobody looks at; in sight, they are marked. */
+/** changed drops queries without observers that have one of the records; visible ones are marked. */
 export function changed(client: QueryClient, workspace: string, dataset: Dataset, ids: ReadonlySet<string>): void {
   if (ids.size === 0) return
   const has = new Set(

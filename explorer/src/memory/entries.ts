@@ -2,12 +2,12 @@ import type { InfiniteData, Query, QueryClient, QueryKey } from '@tanstack/react
 import { Arranged, Page, type Packed } from '../api/pages'
 import type { AnyRecord } from '../datasets'
 
-// What was paid for is in the cache of queries, in memory only.
+// Paid data is in the cache of queries, in memory only.
 
-/** Beginnings of the keys of what is paid for: pages of rows, records, and what the workspace says of one. */
+/** Key prefixes of paid data: pages of rows, records, and annotations of one. */
 const kinds = new Set<unknown>(['rows', 'record', 'batch', 'book'])
 
-/** How many rows are kept at most beside those in sight. */
+/** The maximum number of cached rows beside the visible ones. */
 export const most = 10_000
 
 export const isPaid = ({ queryKey: [kind] }: { queryKey: QueryKey }) => kinds.has(kind)
@@ -28,7 +28,7 @@ export function idsIn({ queryKey, state: { data } }: Pick<Query, 'queryKey' | 's
   return []
 }
 
-/** trim forgets what nobody looks at, the oldest first, until no more rows are kept than may be. */
+/** trim drops queries without observers, the oldest first, until the maximum number of rows is not exceeded. */
 export function trim(client: QueryClient, limit = most): void {
   const cache = client.getQueryCache()
   const paid = cache.getAll().filter((q) => isPaid(q) && q.state.data !== undefined)
@@ -43,7 +43,7 @@ export function trim(client: QueryClient, limit = most): void {
   }
 }
 
-/** forget drops what is paid for and nobody looks at, of a workspace or of all. */
+/** forget drops paid data without observers, of a workspace or of all. */
 export function forget(client: QueryClient, which: (key: QueryKey) => boolean = () => true): void {
   const cache = client.getQueryCache()
   for (const query of cache.getAll()) {
@@ -51,7 +51,7 @@ export function forget(client: QueryClient, which: (key: QueryKey) => boolean = 
   }
 }
 
-/** Entry is what one tab tells another of a query. */
+/** Entry is a message about a query from one tab to another. */
 export interface Entry {
   key: QueryKey
   /** When it was read, in milliseconds. */
@@ -60,7 +60,7 @@ export interface Entry {
   pages?: { pages: Packed[]; params: unknown[] }
 }
 
-/** entryOf is a query as a message; undefined if it says nothing of its own. */
+/** entryOf is a query as a message; undefined if it has no data of its own. */
 export function entryOf({ queryKey: key, state }: Pick<Query, 'queryKey' | 'state'>): Entry | undefined {
   const { data, dataUpdatedAt: at } = state
   if (data === undefined) return undefined
@@ -70,12 +70,12 @@ export function entryOf({ queryKey: key, state }: Pick<Query, 'queryKey' | 'stat
   return { key, at, pages: { pages: pages.map((p) => p.packed()), params: pageParams } }
 }
 
-/** take keeps what another tab has read, unless this one has read it later. It reports whether it did. */
+/** take caches what another tab has read, unless this one has read it later. It reports whether it did. */
 export function take(client: QueryClient, { key, at, data, pages }: Entry): boolean {
   const now = client.getQueryState(key)
   if (now?.data !== undefined && now.dataUpdatedAt >= at) return false
   const value = pages ? { pages: pages.pages.map((p) => Page.of(p)), pageParams: pages.params } : data
-  // It is kept as long as what this tab reads.
+  // It is cached as long as what this tab reads.
   client.getQueryCache().build(client, { queryKey: key, gcTime: Infinity })
   client.setQueryData(key, value, { updatedAt: at })
   return true

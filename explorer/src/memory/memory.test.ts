@@ -73,7 +73,7 @@ describe('a message', () => {
     ])
     expect(other.getQueryState(key('x'))?.dataUpdatedAt).toBe(7)
     expect(other.getQueryCache().find({ queryKey: key('x'), exact: true })?.gcTime).toBe(Infinity)
-    // What is as new stays.
+    // Equally new data stays.
     expect(entry && take(other, entry)).toBe(false)
   })
 
@@ -113,7 +113,7 @@ describe('tabs', () => {
     one.client.setQueryData(key('x'), loaded('a'))
     const ids = (c: QueryClient) => c.getQueryData<Loaded>(key('x'))?.pages[0]?.ids
     expect([two, stranger, elsewhere].map((t) => ids(t.client))).toEqual([['a'], undefined, undefined])
-    // Taking is not telling.
+    // Received data is not sent on.
     expect(two.port.postMessage).not.toHaveBeenCalled()
     const late = tab('u w')
     late.shared.hello('u w')

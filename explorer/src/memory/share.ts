@@ -19,7 +19,7 @@ interface Options {
   owner: () => Owner | undefined
 }
 
-/** share tells the other tabs of a user what was paid for in this one, and takes what they tell. */
+/** share sends the paid data of this tab to the user's other tabs, and receives theirs. */
 export function share({ client, port, owner }: Options) {
   const taken = new Set<string>()
   const tell = (query: Query) => {
@@ -48,9 +48,9 @@ export function share({ client, port, owner }: Options) {
     if (!taken.has(JSON.stringify(event.query.queryKey))) tell(event.query)
   })
   return {
-    /** hello asks the other tabs for what they have. */
+    /** hello requests the data of the other tabs. */
     hello: (mine: Owner) => port.postMessage({ what: 'hello', owner: mine }),
-    /** over tells them that a user's session is over. */
+    /** over announces the end of a user's session. */
     over: (user: string) => port.postMessage({ what: 'over', user }),
     stop,
   }

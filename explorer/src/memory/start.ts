@@ -7,13 +7,13 @@ import { follow, type Follower } from './changes'
 import { forget, isPaid, trim } from './entries'
 import { share, type Owner } from './share'
 
-/** How often a page that is looked at asks whether the data has changed, in milliseconds. */
+/** How often a visible page checks whether the data has changed, in milliseconds. */
 const often = 60_000
 
 /** The channel of a browser's tabs. */
 const channel = 'atlas-paid'
 
-/** start keeps what was paid for while a session lasts, and shares it with the user's other tabs. */
+/** start caches paid data while a session lasts, and shares it with the user's other tabs. */
 export function start(client: QueryClient): void {
   const owner = (): Owner | undefined => {
     const user = client.getQueryData(sessionQuery.queryKey)
@@ -40,7 +40,7 @@ export function start(client: QueryClient): void {
   }
   look()
   leaveListeners.add(() => over(mine?.split(' ')[0] ?? ''))
-  // Who may not read any longer keeps nothing but what is on the page.
+  // After a loss of access only the data on the page stays.
   const refused = (error: unknown) => {
     if (error instanceof RequestError && (error.status === 401 || error.status === 403)) forget(client)
   }
@@ -55,7 +55,7 @@ export function start(client: QueryClient): void {
   })
   const ask = () => {
     const workspace = mine?.split(' ')[1]
-    // It costs nothing, and is asked again when it fails.
+    // It is free, and retried after a failure.
     if (workspace && !document.hidden) follow(client, workspace, follower).catch(() => undefined)
   }
   setInterval(ask, often)

@@ -36,7 +36,10 @@ function score(query: string, { name, place = '', group }: Command): number | un
   return whole === undefined ? undefined : whole - name.length / 100
 }
 
-/** found lists the commands that one types, the best first; all but the hidden ones for nothing, by group. */
+/**
+ * found lists the commands that match the typed text, the best first; without text all but the
+ * hidden ones, by group.
+ */
 export function found(query: string, commands: readonly Command[]): Command[] {
   if (query.trim() === '') {
     return groups.flatMap((group) => commands.filter((c) => c.group === group && !c.hidden))

@@ -8,7 +8,7 @@ const within = 1
 
 const isWord = (c: string | undefined) => c !== undefined && /[\p{L}\p{N}]/u.test(c)
 
-/** wordIn says how well the letters of a word are found in a text, in their order; undefined: not all are there. */
+/** wordIn is the score of a word's letters in a text, in their order; undefined: not all match. */
 function wordIn(word: string, text: string): number | undefined {
   let best: number | undefined
   // Of each place where it may begin the letters that come next.
@@ -30,8 +30,8 @@ function wordIn(word: string, text: string): number | undefined {
 }
 
 /**
- * fuzzy says how well a text is what one types, the more the better: all letters of each word
- * are in it in their order. Undefined if it is not.
+ * fuzzy is the score of a text for the typed one, the higher the better: all letters of each word
+ * must match in their order. Undefined if they do not.
  */
 export function fuzzy(query: string, text: string): number | undefined {
   const words = fold(query).split(/\s+/).filter(Boolean)

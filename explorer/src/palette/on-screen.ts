@@ -1,17 +1,16 @@
 import type { Command } from './command'
 
-// What can be pressed on the screen is what the palette offers of it: nothing is listed twice
-// in the program, and nothing is forgotten.
+// The palette offers every visible control of the screen, so no list of them is needed.
 
 const pressable = 'button, a[href], summary, input[type=checkbox], input[type=radio], select'
 
 /** What the palette offers by itself, and rows of data. */
 const elsewhere = '[role=row]:not(:has([role=columnheader])), [role=listbox], .top, dialog'
 
-/** What stands around several things, and says what they are about. */
+/** Containers whose names describe their content. */
 const around = 'section, nav, fieldset, [role=group], [role=radiogroup], [role=tablist]'
 
-/** textOf is what an element says to who hears it, without keys. */
+/** textOf is the accessible text of an element, without keys. */
 function textOf(node: Node): string {
   if (node.nodeType === Node.TEXT_NODE) return node.textContent ?? ''
   if (!(node instanceof Element) || node.matches('[aria-hidden=true], svg, kbd, select')) return ''
@@ -31,7 +30,7 @@ function labelOf(element: Element): string {
   return tidy(labels?.[0] ? textOf(labels[0]) : textOf(element))
 }
 
-/** placeOf says what an element is about, beside its own name. */
+/** placeOf is the context of an element, beside its own name. */
 function placeOf(element: Element): string {
   const menu = element.closest('[popover]')
   const opener = menu && document.querySelector(`[popovertarget="${menu.id}"]`)
@@ -49,14 +48,14 @@ const isCurrent = (element: Element) =>
 function isThere(element: Element): boolean {
   if (element.closest(elsewhere) || element.closest('[inert], [aria-hidden=true]')) return false
   if (element.matches(':disabled, [aria-disabled=true]') || isCurrent(element)) return false
-  // What a closed menu has can be chosen all the same.
+  // The items of a closed menu can be chosen too.
   return element.closest('[popover]') !== null || element.checkVisibility()
 }
 
 /** How many are shown before one types. */
 const most = 10
 
-/** weight orders what is there: the record, then what the screen is about, then all around it. */
+/** weight sorts: the record, then the content of the screen, then everything around it. */
 const weight = (element: Element) => (element.closest('.drawer') ? 0 : element.closest('main') ? 1 : 2)
 
 /** onScreen lists what can be pressed on the screen. Prices are in the names, as they are there. */
@@ -64,7 +63,7 @@ export function onScreen(root: ParentNode = document): Command[] {
   const commands: Command[] = []
   const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(isThere)
   for (const element of elements.sort((a, b) => weight(a) - weight(b))) {
-    // What says a state, and not what pressing it does, has the verb beside.
+    // A control that shows a state has the verb of its action in data-verb.
     const { verb } = element.dataset
     const name = verb ? `${verb}: ${labelOf(element)}` : labelOf(element)
     if (element instanceof HTMLSelectElement) {
@@ -84,7 +83,8 @@ export function onScreen(root: ParentNode = document): Command[] {
   }
   return commands
 
-  // Filters and related records are many: they are found by what one types, and so is what is less at hand.
+  // Filters and related records are many: they are listed only for a typed text, like less
+  // important controls.
   function add(name: string, place: string, run: () => void, filter = false) {
     if (!name) return
     const id = `screen ${commands.length}`

@@ -3,7 +3,7 @@ import type { ScreenProps } from '../shell/screens'
 import { isTyping } from '../ui/is-typing'
 import { overlayEvent, type Overlay } from './show'
 
-// The first screen has the keys that open them, and nothing of what is in them.
+// The first screen has only the keys that open them, not their code.
 const Palette = lazy(() => import('./palette'))
 const Keys = lazy(() => import('./keys'))
 
@@ -34,7 +34,7 @@ export function Overlays(props: ScreenProps) {
       removeEventListener(overlayEvent, asked)
     }
   }, [])
-  // What closes may be heard of after something else was opened.
+  // The close event may arrive after another overlay was opened.
   const closed = (what: Overlay) => () => setOpen((now) => (now === what ? undefined : now))
   return (
     <Suspense>

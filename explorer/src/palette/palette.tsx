@@ -10,10 +10,10 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
   const dialog = useRef<HTMLDialogElement>(null)
   const list = useId()
   const [typed, setTyped] = useState('')
-  // The one that Enter runs, by its id: what comes later does not move the choice.
+  // The id of the command that Enter runs: later results do not move it.
   const [active, setActive] = useState<string>()
   const commands = found(typed, useCommands(props, typed))
-  // What is first for a text stays chosen when more is found.
+  // The first result of a text stays chosen when more are found.
   if (active === undefined && commands[0]) setActive(commands[0].id)
   const at = Math.max(
     commands.findIndex((c) => c.id === active),
@@ -32,7 +32,7 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
   }, [currentID])
   const run = (command: Command) => {
     onClose()
-    // The focus is back where it was by then.
+    // By then the focus is restored.
     requestAnimationFrame(command.run)
   }
   return (

@@ -74,7 +74,7 @@ function useViews(workspace: string, typed: string): View[] {
   }, [named, first])
 }
 
-/** useRecent says in words what the remembered addresses look for. */
+/** useRecent describes the remembered searches in words. */
 function useRecent({ workspace, descriptors }: ScreenProps, views: View[]): Command[] {
   const client = useQueryClient()
   const user = useQuery(sessionQuery).data?.id
@@ -83,7 +83,7 @@ function useRecent({ workspace, descriptors }: ScreenProps, views: View[]): Comm
     const { pathname, search } = new URL(address, location.origin)
     const view = views.find((v) => pathname === `/views/${v.id}`)
     const ofView = view && datasetOf(view)
-    // A View that is gone, or not known yet.
+    // A View that is deleted, or not loaded yet.
     if (pathname.startsWith('/views/') && !view) return []
     const { dataset, source } = scopeOf(pathname, ofView)
     const { kindOf, valueLabel } = lexiconOf(descriptors, source && dataset)

@@ -31,7 +31,7 @@ export function axisOf(all: RailField[], text: string | undefined): Axis | undef
   return { ...field, interval: intervals.find((i) => i === name) ?? 'year' }
 }
 
-/** rowsOf are the rows of a pivot: those of the address, or the first values of the dataset. */
+/** rowsOf are the row fields of a pivot: those of the address, or the default ones of the dataset. */
 export const rowsOf = (all: RailField[], state: SearchState): Axis =>
   axisOf(all, state.by) ?? all.find((f) => f.kind === 'values') ?? (all[0] as RailField)
 
@@ -65,7 +65,7 @@ export const measureName = (m: PivotMeasure) =>
 
 export type Group = Schemas['PivotGroup']
 
-/** groupLabel names a group for people. */
+/** groupLabel is the label of a group. */
 export function groupLabel(axis: Axis, g: Group, valueLabel: (key: string, value: string) => string): string {
   switch (g.group) {
     case 'bucket':
@@ -79,7 +79,7 @@ export function groupLabel(axis: Axis, g: Group, valueLabel: (key: string, value
   }
 }
 
-/** conditionOf is the condition on the records of a group; the address has no word for other values. */
+/** conditionOf is the condition on the records of a group; an address cannot express other values. */
 function conditionOf(g: Group): Condition | undefined {
   switch (g.group) {
     case 'bucket':
@@ -93,16 +93,17 @@ function conditionOf(g: Group): Condition | undefined {
   }
 }
 
-/** searchOf is the search of a cell, undefined where a group cannot be said or nothing is found. */
+/** searchOf is the search of a cell, undefined where a group cannot be expressed or is empty. */
 export function searchOf(state: SearchState, groups: [Axis, Group][], count: number): SearchState | undefined {
   if (count === 0) return undefined
   let next: SearchState = state
   const said = new Set<string>()
   for (const [axis, group] of groups) {
     const condition = conditionOf(group)
-    // One field has one condition, so that two of its groups cannot be said.
+    // A field has one condition, so two of its groups cannot be combined.
     if (!condition || said.has(axis.key) || within(state.conditions[axis.key])) return undefined
-    // Nor both what the search wants of a list and the value of the group, which a record may have beside it.
+    // Nor a condition on a list together with the value of a group, which a record may have in
+    // addition.
     if (hasSeveral(axis) && group.group === 'value' && state.conditions[axis.key]?.kind === 'values') return undefined
     said.add(axis.key)
     next = withCondition(next, axis.key, condition)
@@ -110,5 +111,5 @@ export function searchOf(state: SearchState, groups: [Axis, Group][], count: num
   return next
 }
 
-/** A part of a range of days may begin or end within a group: the condition of the group would widen it. */
+/** Part of a range of days may begin or end within a group: the condition of the group would widen it. */
 const within = (before: Condition | undefined) => before?.kind === 'range'

@@ -13,7 +13,7 @@ export interface Bar {
 
 export interface Bars {
   bars: Bar[]
-  /** The names of what a bar is made of, none if it is the number of the whole row. */
+  /** The names of a bar's parts, none if it is the number of the whole row. */
   columns: string[]
 }
 
@@ -24,7 +24,7 @@ export const mostParts = 8
 
 /**
  * barsOf draws the parts of a row if they add up to its number: counts and totals of a field with
- * one value, if every total is known. What has no number has no bar.
+ * one value, if every total is known. Groups without a number have no bar.
  */
 export function barsOf(
   pivot: Schemas['Pivot'],

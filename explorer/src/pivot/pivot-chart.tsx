@@ -20,7 +20,7 @@ interface Props {
   title: string
 }
 
-/** PivotChart draws a bar for each row, of its columns if they add up to it. */
+/** PivotChart draws a bar for each row, divided into its columns if they add up to it. */
 export function PivotChart({ pivot, rows, columns, measure, title }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)

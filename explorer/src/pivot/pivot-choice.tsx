@@ -20,7 +20,7 @@ export function PivotChoice({ fields, rows, columns, measure }: Props) {
     const by = part.rows ?? textOf(rows)
     const across = part.columns ?? textOf(columns)
     const of = part.of ?? (measure ? `${measure.of}:${measure.field}` : '')
-    // Those without a text are not in the address.
+    // Values without a text are not in the address.
     change({ ...state, by, across, of })
   }
   return (

@@ -14,9 +14,9 @@ interface Props {
   columns: Axis | undefined
   measure: PivotMeasure | undefined
   title: string
-  /** Else the table is there for screen readers only. */
+  /** Otherwise the table is for screen readers only. */
   shown: boolean
-  /** Where a number leads; without it there are no links. */
+  /** The address of a number's link; absent: no links. */
   addressOf?: ((state: SearchState) => string) | undefined
 }
 
@@ -27,7 +27,7 @@ export function PivotTable({ pivot, rows, columns, measure, title, shown, addres
   const { state, valueLabel } = useSearch()
   const box = useRef<HTMLDivElement>(null)
   const byTime = columns?.interval
-  // The latest time is what one looks for.
+  // The latest time is the most interesting.
   useEffect(() => {
     if (byTime) box.current?.scrollTo({ left: box.current.scrollWidth })
   }, [byTime, title])

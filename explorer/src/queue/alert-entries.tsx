@@ -5,7 +5,7 @@ import { viewDatasets } from '../api/views'
 import { counted, type Dataset } from '../datasets'
 import { formatMoment } from '../format'
 
-/** AlertEntries are what began to match this user's Views since they looked. They cost nothing. */
+/** AlertEntries are the records that began to match this user's Views since they looked. They are free. */
 export function AlertEntries({ workspace }: { workspace: string }) {
   const alerts = useQuery(alertsQuery(workspace))
   const some = alerts.data?.some((a) => a.new_count > 0) ?? false

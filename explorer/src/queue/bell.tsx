@@ -7,7 +7,11 @@ import { queueCountQuery } from '../api/queue'
 import { formatNumber } from '../format'
 import { badge } from './state'
 
-/** Bell leads to the queue of signals and says how many are unread, how many records are new in Views, and how many alerts began to rest. Counting is free; if it fails, the bell has no number. */
+/**
+ * Bell links to the queue of signals and shows how many are unread, how many records are new in
+ * Views, and how many alerts began to rest. Counting is free; if it fails, the bell has no
+ * number.
+ */
 export function Bell({ workspace }: { workspace: string }) {
   const signals = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
   const alerts = useQuery({ ...alertsQuery(workspace), retry: false })

@@ -9,7 +9,7 @@ interface Props {
   act: () => void
 }
 
-/** QueueItem is a signal with what it is about. */
+/** QueueItem is a signal with its records. */
 export function QueueItem({ signal, type, action, act }: Props) {
   const { id, title, summary, project_id, project_name, account_ids, city, occurred_at } = signal
   return (

@@ -19,7 +19,7 @@ import { QueueFilters } from './queue-filters'
 import { QueueItem } from './queue-item'
 import { bodyOf, format, parse } from './state'
 
-/** QueueScreen has the signals that arrived since the workspace follows their type, newest arrival first. */
+/** QueueScreen has the signals of subscribed types since the subscription, newest arrival first. */
 export default function QueueScreen(props: ScreenProps) {
   const { search } = useAddress()
   useEffect(() => {
@@ -61,7 +61,7 @@ function Queue({ workspace, descriptors, search }: ScreenProps & { search: strin
     const at = rows.indexOf(ids[0] ?? '')
     const key = queueQuery(workspace.id, body).queryKey
     const putBack = changeRows(client, [...key], (page) => page.filter((row) => !ids.includes(row.id)))
-    // The next one has the focus, or what is left.
+    // The next one gets the focus, or the remaining list.
     requestAnimationFrame(() => (item(at) ?? item(at - 1) ?? document.querySelector<HTMLElement>('.queue h1'))?.focus())
     try {
       await does(workspace.id, ids)
@@ -77,7 +77,7 @@ function Queue({ workspace, descriptors, search }: ScreenProps & { search: strin
       forget()
     })
   }
-  // Pages of other searches are of before, and would miss or repeat these.
+  // Pages of other searches are outdated, and would miss or repeat these.
   const forget = () => {
     const mine = JSON.stringify(body)
     client.removeQueries({

@@ -1,4 +1,4 @@
-/** QueueState is what the address of the queue says. */
+/** QueueState is the state of the queue in the address. */
 export interface QueueState {
   type?: string
   words?: string
@@ -6,7 +6,7 @@ export interface QueueState {
   dismissed: boolean
 }
 
-/** QueueBody is what a search of the queue asks for, without its page. */
+/** QueueBody is the request of a search of the queue, without its page. */
 export interface QueueBody {
   query?: string
   filters?: { signal_type: { value: string } }
@@ -35,7 +35,7 @@ export function format({ type, words, inBook, dismissed }: QueueState): string {
   return `/queue${query.size > 0 ? `?${query}` : ''}`
 }
 
-/** bodyOf is the search of a state; of the empty state it finds what is unread. */
+/** bodyOf is the search of a state; the empty state finds unread signals. */
 export const bodyOf = ({ type, words, inBook, dismissed }: QueueState): QueueBody => ({
   ...(words ? { query: words } : {}),
   ...(type ? { filters: { signal_type: { value: type } } } : {}),

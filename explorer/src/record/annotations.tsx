@@ -19,7 +19,7 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
   const query = useQuery(bookQuery(workspace.id, book, id))
   const title = useId()
   const client = useQueryClient()
-  // A row of the book says the same, and is paid for.
+  // A row of the book has the same values, and is paid for.
   const row = findRow(client, workspace.id, book, id, (source) => source !== undefined)
   const before = query.data === undefined && row ? ofRow(row as Parameters<typeof ofRow>[0]) : query.data
   const section = useRef<HTMLElement>(null)
@@ -112,17 +112,17 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
 interface TextProps {
   label: string
   value: string | null
-  /** What was typed but is not saved. */
+  /** Typed text that is not saved. */
   typed: string | null | undefined
   max: number
   long?: boolean
   save: (value: string | null) => void
 }
 
-/** TextValue saves when one leaves it; Escape restores what was there. */
+/** TextValue saves when it loses the focus; Escape restores the former value. */
 function TextValue({ label, value, typed, max, long, save }: TextProps) {
   const common = {
-    // Another value from outside, such as undo, begins anew.
+    // A value changed elsewhere, such as by undo, resets it.
     key: value,
     defaultValue: (typed === undefined ? value : typed) ?? '',
     maxLength: max,

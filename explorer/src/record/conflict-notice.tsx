@@ -3,13 +3,13 @@ import { labelOf } from '../datasets'
 
 interface Props {
   conflict: Conflict
-  /** What one was about to save; null: to take the record out of the book. */
+  /** The values that the user was about to save; null: to remove the record from the book. */
   mine: Partial<Annotations> | null
   keep: () => void
   overwrite: (next: Partial<Annotations> | null) => void
 }
 
-/** ConflictNotice lets one choose between what somebody else has saved and what one was about to save. */
+/** ConflictNotice offers the choice between the values that somebody else has saved and the user's own. */
 export function ConflictNotice({ conflict: { theirs, keys }, mine, keep, overwrite }: Props) {
   return (
     <div className="conflict" role="alert">

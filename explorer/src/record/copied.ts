@@ -1,6 +1,6 @@
 import type { AnyRecord } from '../datasets'
 
-/** Copied is what of a record can be copied. */
+/** Copied is a copyable value of a record. */
 export interface Copied {
   /** What it is, as the beginning of a sentence. */
   name: string
@@ -11,7 +11,7 @@ export interface Copied {
 
 const keys: Record<string, string> = { p: 'phone', a: 'address' }
 
-/** copiedOf is what a button beside a field copies, undefined if there is none. */
+/** copiedOf is the value that a button beside a field copies, undefined if there is none. */
 export function copiedOf(record: AnyRecord, field: string): Copied | undefined {
   const text = (record as unknown as Record<string, unknown>)[field]
   if (typeof text !== 'string' || text === '') return undefined
@@ -30,14 +30,14 @@ export function copiedOf(record: AnyRecord, field: string): Copied | undefined {
   return undefined
 }
 
-/** copied is what a key copies of a record, or of the page. */
+/** copied is the value that a key copies of a record, or of the page. */
 export function copied(record: AnyRecord, key: string): Copied | undefined {
   if (key === 'l') return { name: 'The link', text: location.href }
   const field = Object.hasOwn(keys, key) ? keys[key] : undefined
   return field === undefined ? undefined : copiedOf(record, field)
 }
 
-/** secure is an address that a link may lead to: of https, without a name or password in it. Undefined for others. */
+/** secure is an address that is safe as a link: https, without a name or password in it. Undefined for others. */
 export function secure(text: string): string | undefined {
   if (!/^https:\/\//i.test(text) || !URL.canParse(text)) return undefined
   const { href, username, password } = new URL(text)

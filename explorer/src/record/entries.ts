@@ -7,7 +7,7 @@ export interface Entry {
   /** Who, "" for the data. */
   who: string
   what: string
-  /** The id of the signal that says so. */
+  /** The id of the signal of the entry. */
   signal?: string
 }
 
@@ -20,7 +20,7 @@ interface Names {
 
 type Told = Pick<RecordChange, 'op' | 'at' | 'changed'>
 
-// What changes with every other field says nothing.
+// Fields that change with every other field are not shown.
 const unsaid = new Set(['id', 'created_at', 'updated_at'])
 const computed = new Set(['atlas_score', 'atlas_trend'])
 
@@ -57,7 +57,7 @@ function ofWorkspace(c: WorkspaceChange, { users, lists }: Names): Entry[] {
   switch (c.kind) {
     case 'overlay': {
       if (c.op === 'delete') return entry('removed it from the book')
-      // Of a new row too: Atlas has not written it.
+      // Also for a new row: Atlas has not written it.
       const fields = who === 'Atlas' ? c.changed : c.changed.filter((key) => !computed.has(key))
       return entry(fields.length > 0 ? `changed ${list(fields)}` : 'added it to the book')
     }

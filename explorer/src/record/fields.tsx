@@ -21,7 +21,7 @@ const elsewhere = new Set([
   ...['source', 'source_id', 'source_url'],
 ])
 
-/** Fields lists everything that is known of a record, and says what it means. */
+/** Fields lists all fields of a record, with their meanings. */
 export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
   const { describe, valueLabel } = useSearch()
   const rows = Object.entries(record).filter(([key]) => !elsewhere.has(key) || (key === 'title' && 'name' in record))
@@ -64,7 +64,7 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
       </dl>
       <p className="quiet">
         {unknown.length > 0 && `Unknown: ${new Intl.ListFormat('en').format(unknown)}. `}
-        {/* Rows of the book do not say. */}
+        {/* Rows of the book do not have them. */}
         {record.created_at && `Created ${formatDay(record.created_at)}, updated ${formatDay(record.updated_at)}.`}
       </p>
     </>
@@ -118,7 +118,7 @@ function show(key: string, value: unknown, valueLabel: (key: string, value: stri
   return /^[a-z_]+$/.test(text) ? valueLabel(key, text) : text
 }
 
-/** Said is what a record says in a field, with a button that copies it where one needs it elsewhere. */
+/** Said is the value of a field, with a copy button where it is needed elsewhere. */
 function Said({ copied, children }: { copied: Copied | undefined; children: ReactNode }) {
   if (!copied) return <dd>{children}</dd>
   const { name, text, key } = copied
@@ -144,7 +144,7 @@ interface SourceProps {
   address: string | null
 }
 
-/** Source is where a permit comes from, with a link to it there. */
+/** Source is the source of a permit, with a link to it. */
 function Source({ source, id, address }: SourceProps) {
   const to = address === null ? undefined : secure(address)
   return (

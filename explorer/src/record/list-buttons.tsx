@@ -6,7 +6,7 @@ import { useSearch } from '../search/context'
 const AddToList = lazy(() => import('../views/add-to-list'))
 const RemoveFromList = lazy(() => import('../views/remove-from-list'))
 
-/** ListButtons put the record into a Static View, or take it out of the one that is open. */
+/** ListButtons adds the record to a Static View, or removes it from the open one. */
 export function ListButtons({ book, id }: { book: Book; id: string }) {
   const { view } = useSearch()
   const [open, setOpen] = useState<'add' | 'remove'>()

@@ -6,7 +6,7 @@ import { capital, labelOf } from '../datasets'
 import { pathOf } from '../source'
 import { again, drop, useUnsaved, type Edit } from './unsaved'
 
-/** NotSavedElsewhere has the edits of records that are not in the drawer any more. */
+/** NotSavedElsewhere has the unsaved edits of records that are not in the drawer. */
 export function NotSavedElsewhere() {
   const { path } = useAddress()
   const edits = useUnsaved().filter((edit) => !path.endsWith(`/${recordOf(edit).id}`))

@@ -31,7 +31,7 @@ export function RecordDrawer({ id }: { id: string }) {
   const query = useQuery({ ...recordQuery(workspace.id, dataset, id), enabled: false })
   const record = loaded ?? query.data
   const book = books.find((b) => b === dataset)
-  // What a row of the book or of a View says, for nothing more.
+  // The annotations in a row of the book or of a View, at no extra cost.
   const row = findRow(useQueryClient(), workspace.id, dataset, id, (source) => source !== undefined)
   const shown = record ?? row
   const drawer = useRef<HTMLElement>(null)
@@ -40,13 +40,14 @@ export function RecordDrawer({ id }: { id: string }) {
     const next = { ...state }
     delete next.record
     change(next)
-    // The row, or what has opened the drawer; what was followed elsewhere has neither.
+    // The row, or the control that opened the drawer; neither exists for a record opened by a
+    // link in the drawer.
     const back = document.querySelector('[role=row][tabindex="0"]') ?? (origin?.isConnected ? origin : null)
     const found = back && back !== document.body ? back : document.querySelector('.looks [aria-current]')
     if (found instanceof HTMLElement) found.focus()
   }
   useEffect(() => {
-    // A link in the drawer of another record is gone with it.
+    // A link in the drawer of another record is removed with it.
     if (document.activeElement === document.body) drawer.current?.focus()
   }, [id])
   useEffect(() => {
@@ -108,7 +109,7 @@ export function RecordDrawer({ id }: { id: string }) {
   )
 }
 
-/** TimelineOf reads the timeline once it is opened. */
+/** TimelineOf reads the timeline when it is first opened. */
 function TimelineOf({ id }: { id: string }) {
   const { dataset } = useSearch().state
   const [open, setOpen] = useState(false)
@@ -126,7 +127,7 @@ function TimelineOf({ id }: { id: string }) {
 
 const isGone = (error: Error | null) => error instanceof RequestError && error.status === 404
 
-/** Gone says that a link leads to nothing, or to nothing any longer. */
+/** Gone says that a link points to no record, or to a deleted one. */
 function Gone({ close }: { close: () => void }) {
   const { state } = useSearch()
   const noun = nouns[state.dataset].one
@@ -142,14 +143,14 @@ function Gone({ close }: { close: () => void }) {
   )
 }
 
-/** Step goes to the row before or after, as k and j do in the table, of those that are loaded. */
+/** Step goes to the loaded row before or after, like k and j in the table. */
 function Step({ id }: { id: string }) {
   const { workspace, state, body, change } = useSearch()
   const client = useQueryClient()
   const pages = client.getQueryData(rowsQuery(workspace.id, state.dataset, body, state.sort).queryKey)?.pages ?? []
   const rows = new Rows(pages)
   const at = rows.indexOf(id)
-  // Without it in the table there is none before or after it.
+  // A record that is not in the table has no neighbours.
   if (at < 0) return null
   const to = (by: number) => {
     const record = rows.id(at + by)

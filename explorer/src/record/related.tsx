@@ -56,7 +56,7 @@ export function Related({ dataset, record }: { dataset: Dataset; record: AnyReco
   )
 }
 
-/** Offer is what reads the related records that come with the record. */
+/** Offer is the offer to read the record's included records. */
 interface Offer {
   text: string
   load: () => void
@@ -76,7 +76,7 @@ function ByIDs({ group, offer }: { group: Listed; offer: Offer }) {
   if (!included && !query.data && missing > 0) {
     return <List dataset={dataset} records={records} {...offer} next={1} />
   }
-  // Of those that came with the record none is missing: they are gone.
+  // Included records are complete: a missing one is deleted.
   const next = query.data || ids.length <= mostIncluded ? 0 : missing
   return (
     <List
@@ -126,9 +126,9 @@ interface ListProps {
   records: AnyRecord[] | undefined
   error: Error | null
   busy: boolean
-  /** What the next load costs at most, in credits; 0: there is none. */
+  /** The maximum price of the next load, in credits; 0: there is none. */
   next: number
-  /** What the button says. */
+  /** The label of the button. */
   text: string
   load: () => void
 }

@@ -3,7 +3,7 @@ import { mostIncluded } from '../api/related'
 import { counted, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatNumber } from '../format'
 
-/** Relation says where related records are: by their ids, or by a filter on their own. */
+/** Relation says how related records are found: by their ids, or by a filter on their own. */
 export type Relation = { dataset: Dataset; sort?: Sort } & ({ ids: string[] } | { key: string })
 
 const latest: Sort = { field: 'occurred_at', order: 'desc' }
@@ -50,18 +50,18 @@ export function relationsOf(dataset: Dataset, record: AnyRecord): Relation[] {
 
 export const filterOf = (key: string, id: string) => ({ filters: { [key]: { value: id } } })
 
-/** Group is a relation with what is known of it. */
+/** Group is a relation with its loaded data. */
 export type Group = Relation & {
   /** How many there are, undefined until they are counted. */
   count: number | undefined
-  /** Those that came with the record, undefined until it was read. */
+  /** The included records, undefined until the record was read. */
   included: AnyRecord[] | undefined
 }
 
 export type Keyed = Extract<Group, { key: string }>
 export type Listed = Extract<Group, { ids: string[] }>
 
-/** offerOf says what one credit shows: "Show 2 firms, 1 person and 25 of 140 signals · 1 credit". */
+/** offerOf describes what one credit buys: "Show 2 firms, 1 person and 25 of 140 signals · 1 credit". */
 export function offerOf(groups: Pick<Group, 'dataset' | 'count' | 'included'>[]): string {
   const parts = groups.flatMap(({ dataset, count = 0, included }) => {
     if (count === 0 || included) return []

@@ -4,7 +4,8 @@ import type { SearchState } from '../search/state'
 
 /**
  * similarTo is the search for firms of the same kinds in the same city with a project of the same
- * main use, unless that is “other”, which nothing has in common; undefined if less than two of these are known, which would find any firm.
+ * main use, unless that is “other”, which says nothing; undefined if less than two of these are
+ * known, which would find any firm.
  */
 export function similarTo(
   { account_types: kinds, city }: Pick<Records['accounts'], 'account_types' | 'city'>,

@@ -7,7 +7,10 @@ import { bodyOf, format } from '../search/state'
 import { filterOf } from './relations'
 import { similarTo } from './similar-to'
 
-/** Similar leads to firms of the same kind in the same city that build the same. Its count is free, its rows are read there. */
+/**
+ * Similar links to firms of the same kind in the same city with the same kind of projects. Its
+ * count is free, its rows are read there.
+ */
 export function Similar({ firm }: { firm: Pick<Records['accounts'], 'id' | 'account_types' | 'city'> }) {
   const { workspace, kindOf, valueLabel } = useSearch()
   const uses = useQuery(
@@ -19,7 +22,7 @@ export function Similar({ firm }: { firm: Pick<Records['accounts'], 'id' | 'acco
     ...facetsQuery(workspace.id, 'accounts', state ? bodyOf(state, kindOf) : {}, []),
     enabled: state !== undefined && !uses.isLoading,
   })
-  // It is one of them itself.
+  // The firm itself is among them.
   if (!state || !found.data || found.data.count < 2) return null
   const kinds = firm.account_types.map((t) => valueLabel('account_type', t, 'accounts'))
   const said = [

@@ -20,8 +20,8 @@ interface Props {
 }
 
 /**
- * Timeline says what happened to a record, what changed of it in the data, and who in the
- * workspace changed what about it. Changes are free.
+ * Timeline shows the events of a record, its changes in the data, and the changes by people of
+ * the workspace. Changes are free.
  */
 export default function Timeline({ dataset, id }: Props) {
   const { groups, ...reading } = useGroups(dataset, id, signalsOf(dataset))

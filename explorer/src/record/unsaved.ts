@@ -1,11 +1,11 @@
 import { useMutationState, type Mutation, type QueryClient } from '@tanstack/react-query'
 import { Conflict, editsKey, type Change, type Saved } from '../api/book'
 
-// An edit that is not saved stays in the cache of mutations, wherever the drawer has gone.
+// An unsaved edit stays in the cache of mutations, whatever the drawer shows.
 
 export type Edit = Mutation<Saved, Error, Change>
 
-/** useUnsaved returns the edits that are not saved, of one record or of all. */
+/** useUnsaved returns the unsaved edits, of one record or of all. */
 export function useUnsaved(...of: Parameters<typeof editsKey>): Edit[] {
   return useMutationState({
     filters: { mutationKey: editsKey(...of), status: 'error' },
@@ -13,14 +13,14 @@ export function useUnsaved(...of: Parameters<typeof editsKey>): Edit[] {
   })
 }
 
-/** again saves an edit once more. */
+/** again retries an edit. */
 export function again(edit: Edit): void {
   // Its error is in the cache.
   if (edit.state.variables) edit.execute(edit.state.variables).catch(() => undefined)
 }
 
-/** drop gives an edit up. */
+/** drop discards an edit. */
 export const drop = (client: QueryClient, edit: Edit) => client.getMutationCache().remove(edit)
 
-/** typedIn is what stays in the fields: of a conflict one is asked. */
+/** typedIn is the text that stays in the fields; for a conflict the user is asked. */
 export const typedIn = ({ state: { error, variables } }: Edit) => (error instanceof Conflict ? null : variables?.next)

@@ -4,14 +4,14 @@ import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
 import { drop, useUnsaved } from './unsaved'
 
-/** useAnnotate saves what the workspace says of a record, says that it did, and offers to undo it. */
+/** useAnnotate saves the annotations of a record, confirms it, and offers to undo it. */
 export function useAnnotate(book: Book, id: string, name: string) {
   const { workspace } = useSearch()
   const client = useQueryClient()
   const options = annotate(workspace.id, book, id, name)
   const { mutate } = useMutation({
     ...options,
-    // Also when the drawer has gone on to another record.
+    // Also when the drawer shows another record by then.
     onSuccess: (saved, change, ...rest) => {
       options.onSuccess?.(saved, change, ...rest)
       const { done } = change
@@ -22,9 +22,9 @@ export function useAnnotate(book: Book, id: string, name: string) {
     },
   })
   const unsaved = useUnsaved(workspace.id, book, id)
-  /** save is of what one has seen: null if the record is not in the book. */
+  /** save takes the annotations that the user saw: null if the record is not in the book. */
   const save = (next: Change['next'], seen: Annotations | null, done: string) => {
-    // It takes the place of what failed to be saved there.
+    // It replaces a failed edit of the same fields.
     for (const edit of unsaved) {
       const keys = Object.keys(edit.state.variables?.next ?? {})
       if (!next || keys.every((key) => key in next)) drop(client, edit)

@@ -5,7 +5,7 @@ import type { AnyRecord, Dataset, Records } from '../datasets'
 import { useSearch } from '../search/context'
 import { filterOf, type Group, type Keyed, type Relation } from './relations'
 
-/** useGroups counts what is related to a record, which is free, and reads it on demand. */
+/** useGroups counts related records, which is free, and reads them on demand. */
 export function useGroups(dataset: Dataset, id: string, relations: Relation[]) {
   const { workspace } = useSearch()
   const counted = useQueries({
@@ -29,10 +29,10 @@ export function useGroups(dataset: Dataset, id: string, relations: Relation[]) {
   }
 }
 
-/** How many rows one search reads beyond what came with a record. */
+/** The number of rows that one search reads beyond the included ones. */
 const further = 100
 
-/** useKeyed are the related records that a filter finds: those that came with the record, and further ones by search. */
+/** useKeyed are the related records that a filter finds: the included ones, and more by search. */
 export function useKeyed(group: Keyed, of: string) {
   const { workspace } = useSearch()
   const { dataset, key, sort, count, included } = group
@@ -43,7 +43,7 @@ export function useKeyed(group: Keyed, of: string) {
   return {
     query,
     records: sort ? records?.sort(byLatest) : records,
-    /** How many further ones a search reads next. */
+    /** The number of rows that the next search reads. */
     next: records && records.length >= (count ?? 0) ? 0 : Math.min(further, (count ?? 0) - (rows?.length ?? 0)),
     /** Whether a search has read some. */
     begun: rows !== undefined,

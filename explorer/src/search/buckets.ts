@@ -9,10 +9,7 @@ const day = 86_400_000
 
 const isoDay = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-/**
- * barsOf turns buckets into bars whose ends are what a range takes: inclusive, days of
- * dates, numbers as they are.
- */
+/** barsOf turns buckets into bars with the ends of a range: inclusive, days of dates, numbers as they are. */
 export function barsOf(kind: FieldKind, buckets: Schemas['BucketCount'][]): Bar[] {
   return buckets.map((b) => {
     if (kind === 'date') {

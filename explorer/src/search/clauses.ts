@@ -6,14 +6,14 @@ import { allOf, excluding, phrase } from './phrases'
 import { withConditionsAt, type GroupList, type Page, type Scope } from './scope'
 import { withCondition, type SearchState } from './state'
 
-/** Clause is a part of the sentence that says what a search is. */
+/** Clause is a part of the sentence that describes a search. */
 export interface Clause {
   id: string
   /** The word before it, after "where" and "and". */
   word?: 'either' | 'or' | 'not'
   field?: string
   label: string
-  /** Where it is changed. */
+  /** The page of the builder that changes it. */
   page: Page
   without: SearchState
 }
@@ -48,7 +48,7 @@ export function clausesOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'
   return clauses
 }
 
-/** sentenceOf says a search in one line, without what it finds: "with “garage” where Stage is Filed". */
+/** sentenceOf describes a search in one line, without its results: "with “garage” where Stage is Filed". */
 export function sentenceOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'>): string {
   const { query, source } = search.state
   const clauses = clausesOf(search).map(({ word, field, label }, i) =>

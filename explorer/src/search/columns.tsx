@@ -6,7 +6,7 @@ import type { Names } from '../api/related-names'
 import { fieldOf, type Field, type Kind, type TableName } from '../table/fields'
 import { namedBy } from './names'
 
-/** Column is a field as it is in the table. */
+/** Column is a field of the table. */
 export interface Column extends Field {
   numeric: boolean
   cell: (record: AnyRecord) => ReactNode
@@ -23,7 +23,7 @@ const cells: { [K in Exclude<Kind, 'ids' | 'person'>]: (value: never, called: Ca
   name: text,
   text,
   id: text,
-  /** A closed value with a colour that stands for how far or how good it is. */
+  /** A closed value with a colour for its progress or quality. */
   badge: (value: string, called) => (
     <span className="badge" data-value={value} title={called(value)}>
       {called(value)}
@@ -40,23 +40,23 @@ const cells: { [K in Exclude<Kind, 'ids' | 'person'>]: (value: never, called: Ca
 
 const numeric = new Set<Kind>(['number', 'coordinate'])
 
-/** valueOf returns what a record says in a field; undefined if that is not known. */
+/** valueOf returns the value of a field of a record; undefined if it is not known. */
 export function valueOf(record: AnyRecord, key: string): unknown {
   const value = (record as unknown as Record<string, unknown>)[key]
   return value === null || (Array.isArray(value) && value.length === 0) ? undefined : value
 }
 
-/** How many related records a cell or a file names. */
+/** The maximum number of related records that a cell or a file names. */
 export const mostNamed = 3
 
-/** namesOf is what related records are called: the first ones, and how many more there are. */
+/** namesOf are the names of related records: the first ones, and the number of the others. */
 export function namesOf(ids: string[], nameOf: (id: string) => string | undefined): string {
   const more = ids.length - mostNamed
   const names = ids.slice(0, mostNamed).map((id) => nameOf(id) ?? '…')
   return names.join(', ') + (more > 0 ? ` and ${formatNumber(more)} more` : '')
 }
 
-/** gone is said of a record that was asked for in vain. */
+/** gone is the text for a deleted record. */
 const gone = 'one that is gone'
 
 function related(ids: string[], key: string, names: Names | undefined): ReactNode {
@@ -72,7 +72,7 @@ function related(ids: string[], key: string, names: Names | undefined): ReactNod
   return <span title={said}>{said}</span>
 }
 
-/** aboutPerson is how one reaches a person. */
+/** aboutPerson is how to contact a person. */
 function aboutPerson(record: AnyRecord): string {
   const { name, title, role, phone, email } = record as Records['contacts']
   return [name, title ?? (role && pretty(role)), phone, email].filter(Boolean).join('\n')
@@ -111,5 +111,5 @@ export function columnsOf(
   })
 }
 
-/** nameOf is what a record is called: signals have a title only. */
+/** nameOf is the name of a record: signals have only a title. */
 export const nameOf = (record: AnyRecord): string => ('name' in record ? record.name : record.title)

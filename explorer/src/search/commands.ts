@@ -6,7 +6,7 @@ import type { SearchState } from './state'
 /** quote makes a text one word of a POSIX shell. */
 const quote = (text: string) => (/^[\w./:=,@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** curlOf is the search as a request. The key stays a variable: a command is pasted and kept. */
+/** curlOf is the search as a request. The key is a variable: commands are pasted and stored. */
 export function curlOf(base: string, state: SearchState, body: Body, workspace: string): string {
   const { source, ...conditions } = body
   const request = JSON.stringify({ ...conditions, ...(state.sort ? { sort: state.sort } : {}), limit: 25 })
@@ -42,7 +42,7 @@ export function commandOf(
 
 const writePair = ([name, value]: Pair) => (value === '' ? name : `${name}=${value}`)
 
-/** isPair reports whether a condition has the form KEY=VALUE; else it is written as JSON. */
+/** isPair reports whether a condition has the form KEY=VALUE; otherwise it is written as JSON. */
 function isPair(c: Condition): boolean {
   if (c.kind === 'related') return Object.values(c.conditions).every(isPair)
   // The command line reads == as the whole text.

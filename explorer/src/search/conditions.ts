@@ -2,15 +2,15 @@ import { relationOf, type Dataset, type FieldKind } from '../datasets'
 import { formatPlace, parsePlace, placeValue, type Place } from './place'
 import { dayOf } from './relative'
 
-/** Condition is what a search wants of one field or relation. */
+/** Condition is the condition of a search on one field or relation. */
 export type Condition =
-  /** One of the values, or with unknown none at all. Exact: a text is the whole value. */
+  /** One of the values, or with unknown no value. Exact: a text is the whole value. */
   | { kind: 'values'; values: string[]; unknown?: boolean; exact?: boolean }
   /** Inclusive; an end that is missing is open. Dates are YYYY-MM-DD or relative. */
   | { kind: 'range'; from?: string; to?: string }
   | { kind: 'known'; known: boolean }
   | Place
-  /** One related record, or none, meets all conditions; the key says which. */
+  /** One related record, or none, meets all conditions, depending on the key. */
   | { kind: 'related'; conditions: Conditions }
 
 /** Conditions are those of a search, of a group, or on a related record: all must be met. */
@@ -30,10 +30,10 @@ const maxText = 500
 const names = { known: 'known', unknown: 'unknown' }
 
 /**
- * read makes conditions of pairs of an address. Pairs of key and value are those of
- * `atlas search --filter`, but words that begin with = have a space before it; known and
- * unknown name a key. What it does not know it ignores.
- * Of a field with values and unknown one takes the place of the other, unless they may mix.
+ * read makes conditions from pairs of an address. Pairs of key and value are those of `atlas
+ * search --filter`, but words that begin with = have a space before it; known and unknown name a
+ * key. Unknown pairs are ignored. If a field has both values and unknown, the later one wins,
+ * unless they may mix.
  */
 export function read(
   pairs: Iterable<Pair>,
@@ -64,7 +64,7 @@ export function read(
   return conditions
 }
 
-/** add returns the condition on a field after one more pair, undefined if that says nothing. */
+/** add returns the condition on a field after one more pair, undefined if it has no effect. */
 function add(
   before: Condition | undefined,
   kind: FieldKind | undefined,
@@ -160,7 +160,7 @@ export function readPairs(text: string): Pair[] {
 export const writePairs = (pairs: Pair[]) =>
   pairs.map(([name, value]) => (value === '' ? name : `${name}=${value.replaceAll(';', ';;')}`)).join(';')
 
-/** isMixed reports whether a condition takes values and unknown, which a filter cannot say. */
+/** isMixed reports whether a condition takes values and unknown, which a filter cannot express. */
 export const isMixed = (c: Condition | undefined) => c?.kind === 'values' && c.unknown === true
 
 /** onlyOf returns the key and the condition of a group that has one. */
@@ -175,7 +175,7 @@ export interface Parts {
   relations?: Record<string, Record<string, unknown>>
 }
 
-/** isExact reports whether values of a field are always whole texts, though the service finds words in it. */
+/** isExact reports whether values of a field are always whole texts, although the service matches words in it. */
 export const isExact = (key: string) => key === 'workspace_status'
 
 /** partsOf returns conditions as a request has them. */

@@ -20,17 +20,17 @@ export interface Search {
   state: SearchState
   body: Body
   kindOf: KindOf
-  /** describe says what a field means. */
+  /** describe explains a field. */
   describe: (dataset: Dataset, key: string) => string | undefined
-  /** valueLabel is what people call a value. */
+  /** valueLabel is the label of a value. */
   valueLabel: (key: string, value: string, dataset?: Dataset) => string
   /** fieldsOf lists the descriptors of a dataset. */
   fieldsOf: (dataset: Dataset) => Descriptor[]
-  /** change goes to another search; replace leaves no entry to go back to. */
+  /** change goes to another search; replace leaves no history entry. */
   change: (next: SearchState, options?: { replace?: boolean }) => void
-  /** load reads the first rows of a search, unless they were read before. */
+  /** load reads the first rows of a search, unless they are cached. */
   load: (state: SearchState) => void
-  /** loadRecord reads one record for a credit, unless it was read before. */
+  /** loadRecord reads one record for a credit, unless it is cached. */
   loadRecord: (dataset: Dataset, id: string) => void
 }
 
@@ -43,7 +43,7 @@ export function useSearch(): Search {
 }
 
 interface Place {
-  /** What the path begins with before the search. */
+  /** The prefix of the path before the search. */
   prefix?: string
   /** The View that the path names. */
   view?: View | undefined
@@ -85,7 +85,7 @@ export function useSearchOfAddress(
       },
       load: (next) => {
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
-        // After a page that did not come the others count as old, and would be paid again.
+        // After a failed page the others would count as stale, and be charged again.
         if (client.getQueryData(query.queryKey)) return
         const known = inPlace(client, workspace.id, next.dataset, { body: bodyOf(next, kindOf), sort: next.sort })
         if (known) {

@@ -4,7 +4,7 @@ import { useSearch } from './context'
 import { dispositionsOf } from './dispositions'
 import { withCondition } from './state'
 
-/** DispositionNote says how many projects of a stage do not go on, because the stage does not say so. */
+/** DispositionNote shows how many projects of a stage do not go on, which the stage does not show. */
 export function DispositionNote({ counts }: { counts: Counts | undefined }) {
   const { state, change, valueLabel } = useSearch()
   const others = dispositionsOf(state, counts)

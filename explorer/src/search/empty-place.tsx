@@ -2,7 +2,7 @@ import { link } from '../address'
 import { nouns } from '../datasets'
 import { useSearch } from './context'
 
-/** EmptyPlace says how records come into the book or into a View that has none. */
+/** EmptyPlace explains how to add records to the book or to an empty View. */
 export function EmptyPlace() {
   const { state, view } = useSearch()
   const many = nouns[state.dataset].many

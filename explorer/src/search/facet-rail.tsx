@@ -7,7 +7,7 @@ import { RangeFacet } from './range-facet'
 import { cleared, isEmpty, withCondition } from './state'
 import { mostValues, ValueFacet } from './value-facet'
 
-/** facetRequests asks for the facets of a rail. */
+/** facetRequests is the request for the facets of a rail. */
 export function facetRequests(fields: RailField[]): FacetRequest[] {
   return fields.map((f) => {
     if (f.kind === 'date') return { field: f.key, interval: 'year' }
@@ -35,7 +35,7 @@ export function FacetRail({ counts, error, retry }: Props) {
           </button>
         )}
       </div>
-      {/* What is refused is said once, in place of the results. */}
+      {/* A refusal is shown once, in place of the results. */}
       {error && !counts && explain(error).again && <Notice error={error} retry={retry} />}
       {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
@@ -50,7 +50,7 @@ export function FacetRail({ counts, error, retry }: Props) {
   )
 }
 
-/** Uncounted is a facet before it is counted. A condition on its field can be removed there all the same. */
+/** Uncounted is a facet without counts yet. A condition on its field can still be removed. */
 function Uncounted({ field }: { field: RailField }) {
   const { state, change } = useSearch()
   return (

@@ -1,14 +1,14 @@
 const key = 'atlas-welcome'
 
-/** isFirstVisit reports whether nobody in this browser has sent the welcome away yet. */
+/** isFirstVisit reports whether the welcome has not been dismissed in this browser yet. */
 export function isFirstVisit(): boolean {
   try {
     return localStorage.getItem(key) === null
   } catch {
-    // A browser that keeps nothing would show it each time.
+    // A browser without storage would show it each time.
     return false
   }
 }
 
-/** leaveWelcome sends it away for good: this browser keeps that. */
+/** leaveWelcome dismisses it for good, stored in this browser. */
 export const leaveWelcome = () => localStorage.setItem(key, 'seen')

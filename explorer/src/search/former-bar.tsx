@@ -8,12 +8,12 @@ import type { Former } from './use-rows'
 interface Props {
   former: Former
   price: number
-  /** The price is not known yet, or the rows are on their way. */
+  /** The price is not known yet, or the rows are loading. */
   busy: boolean
   load: () => void
 }
 
-/** FormerBar says that the rows in sight are of the search before, and what those of this one cost. */
+/** FormerBar says that the visible rows are of the former search, and shows the price of new ones. */
 export function FormerBar({ former, price, busy, load }: Props) {
   const { state, body } = useSearch()
   const { rows, among, of } = former

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import type { Body } from '../api/body'
 import { goOf } from './go-program'
 
-// The programs are files that a test in Go compiles; `npx vitest run -u` writes them anew.
+// The programs are files that a Go test compiles; `npx vitest run -u` writes them.
 const file = (name: string) => `../../testdata/copied/${name}.golden`
 const base = 'https://atlas.example/api/v1'
 

@@ -26,7 +26,7 @@ function literal(value: unknown): string {
   return `map[string]any{${members.join(', ')}}`
 }
 
-/** filterOf is a condition with the functions of the client, or as it is where there is none. */
+/** filterOf is a condition with the functions of the client, or as JSON if there is none. */
 function filterOf(condition: unknown): string {
   const { value, exact_match, known } = condition as { value?: unknown; exact_match?: boolean; known?: boolean }
   if (known !== undefined) return known ? 'client.Known()' : 'client.Unknown()'
@@ -93,7 +93,7 @@ const groups = (depth: number, of: Group[]) =>
     of.map((g) => ['', block(depth + 1, conditions(depth + 1, g))]),
   )}`
 
-/** goOf is the search as a program with the package client. The key stays a variable. */
+/** goOf is the search as a program with the package client. The key is a variable. */
 export function goOf(base: string, dataset: Dataset, body: Body, sort: Sort | undefined, workspace: string): string {
   const { any, none } = body as { any?: Group[]; none?: Group[] }
   const members: [string, string][] = [

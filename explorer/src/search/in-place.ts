@@ -11,10 +11,10 @@ export type Loaded = InfiniteData<Page, string | undefined>
 
 const isWhole = ({ pages }: Loaded) => pages.length > 0 && pages.at(-1)?.next === undefined
 
-/** What was found not to follow from rows, so that it is not tried at each drawing. */
+/** Searches that do not follow from the rows, so that this is not tried at each render. */
 const refused = new WeakMap<Loaded, Set<string>>()
 
-/** inPlace are the rows of a search that follow from another one that is loaded whole. They cost nothing. */
+/** inPlace are the rows of a search that follow from another, completely loaded one. They are free. */
 export function inPlace(client: QueryClient, workspace: string, dataset: Dataset, now: RowsOf): Loaded | undefined {
   const table = tableOf({ dataset, source: now.body.source })
   const wanted = JSON.stringify(now)

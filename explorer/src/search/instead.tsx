@@ -5,15 +5,18 @@ import type { Search } from './context'
 import { bodyOf, isEmpty, type SearchState } from './state'
 
 interface Offered {
-  /** What is searched: what was typed, or where that finds nothing what the service offers. */
+  /** The effective search: the typed text, or the suggestion if that finds nothing. */
   search: Search
-  /** What the service offers, with the words that no record has, if it is searched instead. */
+  /** The suggestion, with the words that no record has, if it is the effective search. */
   offered: Pick<Counts, 'didYouMean' | 'missing'> | undefined
-  /** Searches for what was typed and nothing else. */
+  /** Searches for exactly the typed text. */
   refuse: () => void
 }
 
-/** useOffered searches for a similar text where the one typed finds nothing. The address and the box keep what was typed until something else is chosen. */
+/**
+ * useOffered searches for a similar text if the typed one finds nothing. The address and the box
+ * have the typed text until the user chooses another.
+ */
 export function useOffered(typed: Search, requests: FacetRequest[]): Offered {
   const { workspace, state, body, kindOf } = typed
   const [refused, setRefused] = useState<string>()
@@ -28,7 +31,7 @@ export function useOffered(typed: Search, requests: FacetRequest[]): Offered {
   return { search, offered: text ? found : undefined, refuse: () => setRefused(state.query) }
 }
 
-/** Instead says that the results are not for what was typed. */
+/** Instead says that the results are not for the typed text. */
 export function Instead({
   typed: { query: typed, ...others },
   offered,

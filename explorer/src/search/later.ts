@@ -1,6 +1,6 @@
 import { lazy } from 'react'
 
-// The first screen has neither rows nor a record: what shows them is loaded after it.
+// The first screen has neither rows nor a record: the code for them is loaded after it.
 
 const table = () => import('../table/table').then((m) => ({ default: m.Table }))
 const bar = () => import('./former-bar').then((m) => ({ default: m.FormerBar }))
@@ -10,7 +10,7 @@ export const Table = lazy(table)
 export const FormerBar = lazy(bar)
 export const RecordDrawer = lazy(drawer)
 
-/** loadLater loads them when the page has nothing else to do. */
+/** loadLater loads it when the page is idle. */
 export function loadLater(): void {
   const load = () => void Promise.all([table(), bar(), drawer()]).catch(() => undefined)
   // Safari has no such callback.

@@ -3,18 +3,18 @@ import { capital, type Dataset } from '../datasets'
 import { isExact } from './conditions'
 import type { KindOf } from './state'
 
-/** Lexicon says what fields and values are, of what can be searched. */
+/** Lexicon describes the searchable fields and values. */
 export interface Lexicon {
   nameOf: (dataset: Dataset) => string
   descriptorOf: (dataset: Dataset, key: string) => Descriptor | undefined
   kindOf: KindOf
-  /** valueLabel is what people call a value; of a record that an id names, what names has. */
+  /** valueLabel is the label of a value; for an id, the record's name from names. */
   valueLabel: (dataset: Dataset, key: string, value: string, names: Record<string, string>) => string
 }
 
 /**
- * lexiconOf reads the descriptors. Book and Views are searched by what the workspace says of a
- * dataset, too, but not what is related to their records.
+ * lexiconOf reads the descriptors. The book and Views can also be searched by annotations, but
+ * not by related records.
  */
 export function lexiconOf(descriptors: readonly Descriptor[], ours: Dataset | undefined): Lexicon {
   const index = new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d]))

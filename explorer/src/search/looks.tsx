@@ -11,7 +11,7 @@ const looks: { look?: Look; label: string; icon: LucideIcon }[] = [
   { look: 'pivot', label: 'Pivot', icon: Grid3x3 },
 ]
 
-/** Looks leads to the same search as a table, a map, a chart and a pivot. */
+/** Looks links to the same search as a table, a map, a chart and a pivot. */
 export function Looks() {
   const { look: current, ...search } = useSearch().state
   return (

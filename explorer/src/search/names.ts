@@ -22,8 +22,8 @@ function idsOf(conditions: Conditions, dataset: Dataset, kindOf: KindOf): { data
 }
 
 /**
- * useNames finds the names of the records whose ids a search names, for nothing: of loaded
- * rows, of what was chosen by its name, and of firms from a facet of their projects.
+ * useNames finds the names of the records whose ids a search has, for free: from loaded rows,
+ * from choices by name, and for firms from a facet of their projects.
  */
 export function useNames(workspace: string, state: SearchState, kindOf: KindOf): Record<string, string> {
   const client = useQueryClient()

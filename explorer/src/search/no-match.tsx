@@ -5,7 +5,10 @@ import { useSearch } from './context'
 import { relaxationsOf } from './relax'
 import { bodyOf, cleared } from './state'
 
-/** NoMatch names the words that no record has, offers a similar text, and says which condition to give up and what that would find. */
+/**
+ * NoMatch names the words that no record has, suggests a similar text, and shows which conditions
+ * to drop and the counts without them.
+ */
 export function NoMatch({ nothing }: { nothing: Counts | undefined }) {
   const { didYouMean, missing = [] } = nothing ?? {}
   const search = useSearch()

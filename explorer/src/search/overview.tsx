@@ -26,12 +26,12 @@ interface Props {
   load: () => void
 }
 
-/** Overview is what one sees before rows are loaded: everything that is free. */
+/** Overview is what is shown before rows are loaded: everything that is free. */
 export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
   const [first] = useState(isFirstVisit)
-  // Numbers of the search before are pale.
+  // Numbers of the former search are pale.
   const slow = useSlow(counting)
   const tops = railOf(state)
     .filter((f) => f.kind === 'values')
@@ -110,7 +110,7 @@ function Months({ field }: { field: string }) {
 /** Share of the records that the months before the first bar may have. */
 const trim = 0.04
 
-/** trimmed leaves out the first months if they have few records, and counts these. */
+/** trimmed removes the first months if they have few records, and counts these. */
 function trimmed(bars: Bar[]): { bars: Bar[]; earlier: number } {
   const total = bars.reduce((sum, b) => sum + b.count, 0)
   let earlier = 0
@@ -181,7 +181,7 @@ const ideas: { text: string; href: string }[] = [
   { text: 'Garages, by cost', href: '/projects?q=garage&sort=cost:desc' },
 ]
 
-/** WorthTrying offers searches that find something. */
+/** WorthTrying suggests searches with results. */
 function WorthTrying() {
   const {
     workspace,

@@ -1,10 +1,10 @@
 import { maxValues, type Conditions } from './conditions'
 import type { SearchState } from './state'
 
-/** How many firms a search for their people names: ten groups of as many as a condition takes. */
+/** The maximum number of firms in a search for their people: ten groups of as many as a condition takes. */
 export const mostFirms = 10 * maxValues
 
-/** peopleAt is the search for the people at firms. More than a condition takes are alternatives. */
+/** peopleAt is the search for the people at firms. More than fit into a condition are alternatives. */
 export function peopleAt(firms: string[]): SearchState {
   const groups: Conditions[] = []
   for (let at = 0; at < Math.min(firms.length, mostFirms); at += maxValues) {

@@ -4,14 +4,14 @@ import type { Condition, Conditions, KindOf } from './conditions'
 import { phrasePlace } from './place'
 import { daysOf, phraseRelative } from './relative'
 
-/** What sentences about a search are made of: its dataset, and what fields and values are called. */
+/** The words of sentences about a search: its dataset, and the labels of fields and values. */
 interface Words {
   state: { dataset: Dataset }
   kindOf: KindOf
   valueLabel: (key: string, value: string, dataset?: Dataset) => string
 }
 
-/** Of more values than are said only the first are named. */
+/** Of many values only the first are named. */
 const most = 8
 const named = 3
 
@@ -75,11 +75,11 @@ function related(words: Words, key: string, conditions: Conditions): string {
   return `has ${has ? 'at least one' : 'no'} ${one} where ${where}`
 }
 
-/** clause says a condition with the name of its field. */
+/** clause is a condition with the name of its field. */
 export function clause(words: Words, key: string, c: Condition, dataset = words.state.dataset): string {
   return c.kind === 'related' ? phrase(words, key, c, dataset) : `${labelOf(key)} ${phrase(words, key, c, dataset)}`
 }
 
-/** allOf says conditions that must all be met. */
+/** allOf joins conditions that must all be met. */
 export const allOf = (words: Words, conditions: Conditions, dataset = words.state.dataset) =>
   and.format(Object.entries(conditions).map(([key, c]) => clause(words, key, c, dataset)))

@@ -129,7 +129,7 @@ export const side = {
   longitude: (n: number) => (n < 0 ? 'W' : 'E'),
 }
 
-/** ends are two angles, as exact as their distance asks for. */
+/** ends are two angles, with the precision that their distance needs. */
 function ends(from: number, to: number, side: (n: number) => string): string {
   const digits = Math.min(decimals, Math.max(1, 1 - Math.floor(Math.log10(Math.abs(to - from)))))
   const show = (n: number) => `${round(Math.abs(n), digits)}°`

@@ -29,14 +29,14 @@ function meet(e: Edge, f: Edge): boolean {
   return side(e, f[0]) * side(e, f[1]) <= 0 && side(f, e[0]) * side(f, e[1]) <= 0
 }
 
-/** foldsBack tells whether an edge lies on the one before it. */
+/** foldsBack reports whether an edge lies on the one before it. */
 function foldsBack([a, b]: Edge, [, c]: Edge): boolean {
   if (side([a, b], c) !== 0) return false
   const along = (a.longitude - b.longitude) * (c.longitude - b.longitude)
   return along + (a.latitude - b.latitude) * (c.latitude - b.latitude) > 0
 }
 
-/** crosses tells whether the border of a polygon, or a line through the corners, meets itself. */
+/** crosses reports whether the border of a polygon, or a line through the corners, intersects itself. */
 export function crosses(corners: Corner[], closed = true): boolean {
   const edges = closed ? edgesOf(corners) : edgesOf(corners).slice(0, -1)
   return edges.some((e, i) =>
@@ -49,7 +49,7 @@ export function crosses(corners: Corner[], closed = true): boolean {
   )
 }
 
-/** polygonProblem says what is wrong with a polygon, which the service decides exactly. */
+/** polygonProblem explains what is wrong with a polygon; the service decides exactly. */
 export function polygonProblem(corners: Corner[]): string | undefined {
   if (corners.length < fewestCorners) return `An area needs ${fewestCorners} corners.`
   if (corners.length > mostCorners) return `An area has at most ${mostCorners} corners.`

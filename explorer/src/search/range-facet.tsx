@@ -98,7 +98,7 @@ interface EndProps {
   put: (text: string) => boolean
 }
 
-/** End takes effect when one leaves it or presses Enter. It stays the same input, so that the focus is not lost. */
+/** End takes effect when it loses the focus or on Enter. It stays the same input, so that the focus is not lost. */
 function End({ label, placeholder, kind, value = '', put }: EndProps) {
   const input = useRef<HTMLInputElement>(null)
   useEffect(() => {

@@ -13,12 +13,15 @@ export interface Offer {
   next: SearchState
 }
 
-/** useReading offers the conditions that the text says, if records meet them. Nothing is searched for before they are taken. */
+/**
+ * useReading suggests the conditions that a text means, if records meet them. Nothing is searched
+ * before they are accepted.
+ */
 export function useReading({ workspace, state, kindOf }: Search): Offer | undefined {
   const { data: reading } = useQuery(readingQuery(workspace.id, state.dataset, state.source, state.query))
   const read = reading && reading.conditions.length > 0 ? reading : undefined
   const next = read && withReading(state, read, kindOf)
-  // The service counted the text alone, in all of Data or the book.
+  // The service counted only the text, in all of Data or the book.
   const alone = state.source?.kind !== 'view' && isEmpty({ ...state, query: '' })
   const { data: counts, isPlaceholderData } = useQuery({
     ...facetsQuery(workspace.id, state.dataset, bodyOf(next ?? state, kindOf), []),
@@ -29,7 +32,7 @@ export function useReading({ workspace, state, kindOf }: Search): Offer | undefi
   return { sentence: read.sentence, left: read.query ?? '', count, next }
 }
 
-/** ReadingOffer says what a text could be read as, to be taken. */
+/** ReadingOffer shows the interpretation of a text, to be accepted. */
 export function ReadingOffer({ offer, take }: { offer: Offer; take: () => void }) {
   return (
     <p className="instead reading" role="status">

@@ -5,7 +5,10 @@ import type { KindOf, SearchState } from './state'
 
 type Filters = Reading['filters']
 
-/** withReading is a search with the conditions of a reading, and the words that it leaves. A condition on the same field goes. */
+/**
+ * withReading is a search with the conditions of a reading, and the remaining words. It replaces
+ * conditions on the same field.
+ */
 export function withReading(state: SearchState, reading: Reading, kindOf: KindOf): SearchState {
   const found = read(pairsOf(reading, state.dataset, kindOf), state.dataset, kindOf, () => false)
   const conditions: Conditions = { ...state.conditions }
@@ -14,7 +17,7 @@ export function withReading(state: SearchState, reading: Reading, kindOf: KindOf
   return { ...rest, query: reading.query ?? '', conditions }
 }
 
-/** both are the conditions on one related record, those of the latter first of all. */
+/** both merges conditions on one related record, those of the latter first. */
 function both(before: Condition | undefined, c: Condition): Condition {
   if (before?.kind !== 'related' || c.kind !== 'related') return c
   return { kind: 'related', conditions: { ...before.conditions, ...c.conditions } }

@@ -13,7 +13,10 @@ export function isRelative(text: string): boolean {
 /** lastDays is the relative date from which on there are so many days before today. */
 export const lastDays = (days: number) => `now-${days}d`
 
-/** dayOf is the day that a relative date is now, as the first or the last end of a range; other texts as they are. */
+/**
+ * dayOf is the day that a relative date stands for now, as the first or the last end of a range;
+ * other texts are unchanged.
+ */
 export function dayOf(text: string, end: 'from' | 'to', now = new Date()): string {
   if (!isRelative(text)) return text
   const [, year, number] = quarter.exec(text) ?? []
@@ -50,8 +53,8 @@ export function phraseRelative({ from, to }: { from?: string; to?: string }): st
 }
 
 /**
- * endOf is the first or the last millisecond of an end of a range, whose days are whole ones;
- * undefined for what moves within the day.
+ * endOf is the first or the last millisecond of an end of a range, whose days are complete;
+ * undefined for times that move within the day.
  */
 export function endOf(text: string, end: 'from' | 'to', now = new Date()): number | undefined {
   if (/^now([+-]\d+h)?$/.test(text)) return undefined
@@ -61,7 +64,7 @@ export function endOf(text: string, end: 'from' | 'to', now = new Date()): numbe
   return end === 'to' && /^\d{4}-\d\d-\d\d$/.test(day) ? at + 86_400_000 - 1 : at
 }
 
-/** utc is a day; unlike Date.UTC it takes years below 100 as they are. */
+/** utc is a day; unlike Date.UTC it takes years below 100 literally. */
 function utc(year: number, month: number, day: number): Date {
   const at = new Date(0)
   at.setUTCFullYear(year, month, day)

@@ -5,15 +5,15 @@ import { clause } from './phrases'
 import { conditionsAt, datasetAt, withConditionAt } from './scope'
 import type { SearchState } from './state'
 
-/** How many ways are counted: each takes a request of those that are free. */
+/** The maximum number of ways that are counted: each needs a free request. */
 const most = 12
 
-/** Words of a text that are given up one at a time, if it has no more. */
+/** The maximum number of words of a text that are dropped one at a time. */
 const mostWords = 4
 
 /**
- * relaxationsOf lists what a search can give up, and the search without it: its text, one
- * word of it, a clause, all alternatives, or one of several conditions on a related record.
+ * relaxationsOf lists what a search can drop, and the search without it: its text, one word of
+ * it, a clause, all alternatives, or one of several conditions on a related record.
  */
 export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'>) {
   const { state } = search
@@ -26,13 +26,13 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
     )
   }
   for (const c of clausesOf(search)) {
-    // An alternative less finds less.
+    // Dropping an alternative finds less.
     if (c.page.kind === 'groups' && c.page.of === 'any') continue
     ways.push({ text: [c.word && 'excluding', c.field, c.label].filter(Boolean).join(' '), state: c.without })
     if (c.page.kind !== 'related') continue
     const { scope } = c.page
     const conditions = Object.entries(conditionsAt(state, scope))
-    // Of "has no" a condition less finds less too.
+    // Dropping a condition of "has no" also finds less.
     if (conditions.length < 2 || !relationOf(scope.relation)?.has) continue
     for (const [key, inner] of conditions) {
       const dataset = datasetAt(state, scope)

@@ -5,7 +5,7 @@ import { rememberSearch } from '../session/recent'
 import type { Search } from './context'
 import { format, isEmpty } from './state'
 
-/** How long a search is looked at before it is remembered, in milliseconds. */
+/** How long a search is visible before it is remembered, in milliseconds. */
 const pause = 1500
 
 /** useRemembered remembers the address of a search with conditions, for the palette. */

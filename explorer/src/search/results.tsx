@@ -12,7 +12,7 @@ import { FormerBar, Table } from './later'
 import { isEmpty } from './state'
 import { useFormer, useRows } from './use-rows'
 
-// Loaded when they are looked at first.
+// Loaded when they are first shown.
 const MapLook = lazy(() => import('../map/map-look'))
 const ChartLook = lazy(() => import('../charts/chart-look'))
 const PivotLook = lazy(() => import('../pivot/pivot-look'))
@@ -25,7 +25,7 @@ interface Props {
   retry: () => void
 }
 
-/** Results shows the rows that were loaded, or else what the counts tell. */
+/** Results shows the loaded rows, or else the counts. */
 export function Results({ counts, counting, error, retry }: Props) {
   const { state } = useSearch()
   const { query } = useRows()
@@ -33,7 +33,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
-  // Pages are kept packed; the map alone needs all their rows at once.
+  // Pages stay packed; only the map needs all their rows at once.
   const pointed = state.look === 'map' && state.dataset === 'projects'
   const rows = useMemo(() => (pointed ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []), [pointed, query.data])
   // Counts do not search the text in e-mail addresses, so rows may be more.
@@ -97,7 +97,7 @@ export function Results({ counts, counting, error, retry }: Props) {
         {keepsFormer && !query.error && (
           <FormerBar former={former} price={price} busy={counting || query.isFetching} load={load} />
         )}
-        {/* In another place it begins anew. */}
+        {/* Another place has a new table. */}
         <Table key={tableOf(state)} count={count} former={keepsFormer ? former : undefined} />
       </Suspense>
     )
@@ -114,7 +114,7 @@ export function Results({ counts, counting, error, retry }: Props) {
   return <Overview counts={counts} counting={counting} price={price} load={load} />
 }
 
-/** Address offers to search for an e-mail address, which counts do not do. */
+/** Address offers a search for an e-mail address, which counts do not include. */
 function Address({ load, busy }: { load: () => void; busy: boolean }) {
   return (
     <div className="notice">

@@ -31,7 +31,7 @@ export function SaveView() {
   )
 }
 
-/** SaveLook keeps columns and order in the View, for everyone. */
+/** SaveLook saves columns and order in the View, for everyone. */
 function SaveLook({ view }: { view: View }) {
   const { state } = useSearch()
   const save = useMutation(savingView(view.workspace_id))

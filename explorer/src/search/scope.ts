@@ -47,7 +47,7 @@ export function withConditionAt(
 ): SearchState {
   const all = conditionsAt(state, scope)
   const { [key]: _, ...others } = all
-  // A condition that changes keeps its place in the sentence.
+  // A changed condition stays at its position in the sentence.
   return withConditionsAt(state, scope, condition ? { ...all, [key]: condition } : others)
 }
 
@@ -55,7 +55,7 @@ export function withConditionAt(
 export const datasetAt = (state: SearchState, { relation }: Scope): Dataset =>
   (relation && relationOf(relation)?.dataset) || state.dataset
 
-/** exclusionOf returns the scope of the group that excludes values of a field and nothing else. */
+/** exclusionOf returns the scope of a group that only excludes values of a field. */
 export function exclusionOf(state: SearchState, key: string): Scope | undefined {
   const at = state.none?.findIndex((group) => {
     const [only, c] = onlyOf(group) ?? []
@@ -64,7 +64,7 @@ export function exclusionOf(state: SearchState, key: string): Scope | undefined 
   return at === undefined || at < 0 ? undefined : { group: { of: 'none', at } }
 }
 
-/** withExclusion excludes a field's values in place of asking for them; without values neither. */
+/** withExclusion excludes a field's values instead of requiring them; without values neither. */
 export function withExclusion(state: SearchState, key: string, values: string[], exact = false): SearchState {
   const asked = withConditionAt(state, {}, key, undefined)
   const scope = exclusionOf(asked, key) ?? { group: { of: 'none', at: asked.none?.length ?? 0 } }
@@ -92,9 +92,9 @@ export function othersAt(state: SearchState, scope: Scope, key: string, kindOf: 
   )
 }
 
-/** Page is what the builder shows. */
+/** Page is the page of the builder. */
 export type Page =
-  /** The fields and relations that a condition may be added for. */
+  /** The choice of a field or relation for a new condition. */
   | { kind: 'pick'; scope: Scope }
   /** The condition on a field. Alone: the group of the scope is the exclusion of its values. */
   | { kind: 'field'; scope: Scope; key: string; alone?: boolean }

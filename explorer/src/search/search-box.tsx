@@ -8,12 +8,12 @@ import { optionID, SuggestionList } from './suggestion-list'
 import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './suggestions'
 
 /**
- * How long typing pauses before suggestions and before counts follow, in milliseconds.
- * Counts wait longer: they are of whole words, so a word half typed empties the page.
+ * How long typing pauses before suggestions and before counts follow, in milliseconds. Counts
+ * wait longer: they match whole words, so a half-typed word would empty the page.
  */
 const pauses = { suggest: 150, count: 300 }
 
-/** isAfter reports whether the right arrow is pressed at the end of a text, where it moves nothing. */
+/** isAfter reports whether the right arrow is pressed at the end of a text, where it would not move the cursor. */
 function isAfter({
   key,
   shiftKey,
@@ -27,13 +27,16 @@ function isAfter({
   return key === 'ArrowRight' && plain && box.selectionStart === end && box.selectionEnd === end
 }
 
-/** SearchBox counts and suggests while one types, and reads rows on Enter. The right arrow at the end takes what is offered for the text. */
+/**
+ * SearchBox counts and suggests while the user types, and reads rows on Enter. The right arrow at
+ * the end accepts the suggested reading of the text.
+ */
 export function SearchBox({ take }: { take: (() => void) | undefined }) {
   const { workspace, state, body, change, load, loadRecord } = useSearch()
   const [text, setText] = useState(state.query)
   const [shown, setShown] = useState(state.query)
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // The address has changed by something else, such as back.
+  // Something else has changed the address, such as going back.
   if (shown !== state.query) {
     setShown(state.query)
     if (text.trim() !== state.query) setText(state.query)
@@ -45,7 +48,7 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
     latest.current = state
   }, [state])
 
-  // What was typed when typing paused; undefined while no suggestions are wanted.
+  // The text when typing paused; undefined while no suggestions are wanted.
   const [typed, setTyped] = useState<string>()
   const [active, setActive] = useState<string>()
   const list = useId()

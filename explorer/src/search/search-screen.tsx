@@ -34,7 +34,7 @@ interface Props extends ScreenProps {
   head?: ReactNode
 }
 
-/** SearchScreen searches Data, the book or a View, as the address says. */
+/** SearchScreen searches Data, the book or a View, depending on the address. */
 export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   const typed = useSearchOfAddress(workspace, descriptors, { view })
   const fields = fieldsOf(typed.state)
@@ -44,10 +44,10 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   const take = offer && (() => typed.change(offer.next))
   const { state, body } = search
   const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
-  // Counts of the former tab do not stand under the new one.
+  // Counts of the former tab are not shown under the new one.
   const otherTab = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
   const counts = otherTab ? undefined : facets.data
-  // Those of the former search stay for a moment, and then say nothing.
+  // Counts of the former search stay for a moment, and are then hidden.
   const slow = useSlow(facets.isPlaceholderData) || (facets.isPlaceholderData && facets.isPaused)
   const count = slow ? undefined : counts?.count
   const place = view ? `· ${view.name} ` : state.source ? '· Book ' : ''

@@ -14,18 +14,18 @@ interface Props {
   count: number | undefined
   /** The search may find less. */
   atMost?: boolean | undefined
-  /** The count is on its way. */
+  /** The count is loading. */
   counting?: boolean
 }
 
-/** Sentence says what the search is, each condition as a chip that can be changed and removed. */
+/** Sentence describes the search, with each condition as a chip that can be changed and removed. */
 export function Sentence({ count, atMost, counting }: Props) {
   const search = useSearch()
   const { state, change } = search
   const [open, setOpen] = useState<{ page: Page; left: number; at: number }>()
   const opener = (page: Page) => (e: React.MouseEvent) =>
     setOpen({ page, left: e.currentTarget.getBoundingClientRect().left, at: e.timeStamp })
-  // The chip that had the focus goes.
+  // The chip with the focus is removed.
   const remove = (next: SearchState) => () => {
     change(next)
     document.getElementById(addFilter)?.focus()

@@ -2,7 +2,7 @@ import { useEffect } from 'react'
 import { addFilter } from '../builder/page'
 import { isTyping } from '../ui/is-typing'
 
-/** useShortcuts listens for the keys of a search. */
+/** useShortcuts handles the keys of a search. */
 export function useShortcuts() {
   useEffect(() => {
     const listen = (e: KeyboardEvent) => {

@@ -33,11 +33,11 @@ export interface SearchState extends Scope {
   look?: Look
   /** What the map shows: latitude,longitude,zoom. */
   at?: string
-  /** What the chart or the rows of the pivot count by: a field, of dates with an interval: permitted_at:month. */
+  /** The dimension of the chart or the rows of the pivot: a field, of dates with an interval: permitted_at:month. */
   by?: string
   /** The columns of the pivot, as `by`. */
   across?: string
-  /** What the chart measures, if it does not count: sum:cost. */
+  /** The measure of the chart, if it is not the count: sum:cost. */
   of?: string
   sort?: { field: string; order: 'asc' | 'desc' }
   /** The columns of the table, if they are not the default. */
@@ -47,24 +47,25 @@ export interface SearchState extends Scope {
 }
 
 /**
- * How many fields may have both values and unknown: a request takes 10 groups, and each
- * such field doubles them. Of further fields unknown takes the place of the values.
+ * How many fields may have both values and unknown: a request takes 10 groups, and each such
+ * field doubles them. For further fields unknown replaces the values.
  */
 const maxMixed = 3
 
 // Names in the address that are no keys of fields.
 const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols', edits: 'view' }
 const lists = ['any', 'none'] as const
-/** Names of what a look adds. */
+/** Names of a look's parameters. */
 const ofLook = ['at', 'by', 'across', 'of'] as const
 
 /** The limits of the groups of a request, those of any and none together. */
 const most = { groups: 10, conditions: 50 }
 
 /**
- * parse reads an address: /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map&cols=key,key:width.
- * A group is any=key=value;key=from..to or none=…. What it does not know it ignores, also
- * groups that are more than a request takes. ofView is the dataset of the View in the path.
+ * parse reads an address:
+ * /dataset/record?q=text&key=value&key=from..to&unknown=key&sort=field:desc&look=map&cols=key,key:width.
+ * A group is any=key=value;key=from..to or none=…. It ignores what it does not know, and groups
+ * beyond the limit of a request. ofView is the dataset of the View in the path.
  */
 export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dataset): SearchState {
   let state: SearchState = { ...scopeOf(path, ofView), query: '', conditions: {} }
@@ -91,7 +92,8 @@ export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dat
       state[name] = value
     } else pairs.push([name, value])
   }
-  // A group cannot say both its own condition on a field and the choice between values and unknown.
+  // A group cannot have both its own condition on a field and the choice between values and
+  // unknown.
   const mayMix = (key: string, all: Conditions) =>
     !state.any?.some((group) => key in group) && Object.values(all).filter(isMixed).length < maxMixed
   state.conditions = read(pairs, dataset, kindOf, mayMix)
@@ -140,7 +142,7 @@ export function withCondition(state: SearchState, key: string, condition: Condit
   return { ...state, conditions }
 }
 
-/** cleared is the search for everything in the same place, looked at in the same way. */
+/** cleared is the search for everything in the same place, with the same look. */
 export function cleared({ dataset, source, look, by, across, of, edits }: SearchState): SearchState {
   return {
     dataset,
@@ -180,7 +182,7 @@ export function bodyOf(state: SearchState, kindOf: KindOf): Body {
   }
 }
 
-/** limitOf says why the service would refuse a request with so many groups. */
+/** limitOf explains why the service would refuse a request with so many groups. */
 export function limitOf({ any = [], none = [] }: Body): string | undefined {
   const groups = [...any, ...none]
   const conditions = groups

@@ -53,7 +53,7 @@ export function SuggestionList({ id, dataset, groups, active, choose, setActive 
   )
 }
 
-/** countOf says what the count of a suggestion counts. */
+/** countOf labels the count of a suggestion. */
 function countOf(s: Suggestion, dataset: Dataset): string {
   if (s.id === undefined) return formatNumber(s.count)
   return counted(s.count, dataset === 'accounts' ? 'projects' : 'signals')

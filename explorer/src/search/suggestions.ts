@@ -8,7 +8,7 @@ export type Suggestion = Schemas['Suggestion']
 /** The longest prefix that the service completes, in characters. */
 const longest = 100
 
-/** prefixOf is what the service can complete of a text: undefined without a word. */
+/** prefixOf is the part of a text that the service can complete: undefined without a word. */
 export function prefixOf(text: string): string | undefined {
   const prefix = text.trim()
   return /[\p{L}\p{M}\p{N}]/u.test(prefix) && [...prefix].length <= longest ? prefix : undefined
@@ -17,15 +17,15 @@ export function prefixOf(text: string): string | undefined {
 /** keyOf identifies a suggestion in its list: names may be equal. */
 export const keyOf = (s: Suggestion) => `${s.field}:${s.id ?? s.value}`
 
-/** Group is suggestions that do the same when they are chosen. */
+/** Group has suggestions with the same effect. */
 export interface Group {
   heading: string
-  /** What choosing one costs. */
+  /** The price of choosing one. */
   price: string
   suggestions: Suggestion[]
 }
 
-/** groupsOf puts values before names: filters are free. Each group keeps the order of the service. */
+/** groupsOf puts values before names: filters are free. Within a group the order is that of the service. */
 export function groupsOf(suggestions: Suggestion[], dataset: Dataset): Group[] {
   const groups: Group[] = [
     { heading: 'Filter', price: 'free', suggestions: suggestions.filter((s) => s.id === undefined) },
@@ -49,7 +49,7 @@ export function step(keys: string[], active: string | undefined, by: 1 | -1): st
 /** The longest query of a search, in characters. */
 const longestQuery = 500
 
-/** chosen is the search after a suggestion was chosen, in place of what was typed. */
+/** chosen is the search after a suggestion was chosen, which replaces the typed text. */
 export function chosen(state: SearchState, s: Suggestion): SearchState {
   if (s.id !== undefined) return { ...state, query: [...s.value].length <= longestQuery ? s.value : '', record: s.id }
   const before = state.conditions[s.field]

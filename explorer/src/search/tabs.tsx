@@ -10,7 +10,7 @@ import { format } from './state'
 
 const icons: Record<Dataset, LucideIcon> = { projects: HardHat, accounts: Building2, contacts: Users, signals: Radio }
 
-/** Tabs leads to the same text in each dataset, with its count. */
+/** Tabs links to the same text in each dataset, with its count. */
 export function Tabs({ count }: { count: number | undefined }) {
   const { workspace, state } = useSearch()
   const { source } = state

@@ -7,7 +7,7 @@ import { narrowing, type RowsOf } from '../table/in-place'
 import { useSearch, type Search } from './context'
 import { inPlace } from './in-place'
 
-/** useRows has the rows of the search that were loaded, or that follow from loaded ones. */
+/** useRows has the loaded rows of the search, or those that follow from loaded ones. */
 export function useRows() {
   const { workspace, state, body } = useSearch()
   const client = useQueryClient()
@@ -18,16 +18,16 @@ export function useRows() {
   return { query, isArranged: query.data?.pages[0] instanceof Arranged }
 }
 
-/** Former is what stays in sight of the search before, until the rows of this one are loaded. */
+/** Former are the rows of the former search, which stay visible until the rows of this one are loaded. */
 export interface Former {
   of: RowsOf
   rows: Rows
-  /** How many rows were in sight before, if those are left out that this search does not find. */
+  /** How many rows were visible before, without those that this search does not find. */
   among?: number
   drop: () => void
 }
 
-/** useFormer keeps the rows in sight that are paid for when the search becomes another one in the same place. */
+/** useFormer returns the paid rows of the former search in the same place. */
 export function useFormer(data: InfiniteData<Page> | undefined): Former | undefined {
   const { workspace, state, body } = useSearch()
   const client = useQueryClient()
@@ -55,7 +55,7 @@ export function useFormer(data: InfiniteData<Page> | undefined): Former | undefi
   }, [of, pages, table, body])
 }
 
-/** sortsInPlace reports whether another order of the rows costs nothing. */
+/** sortsInPlace reports whether another order of the rows is free. */
 export function sortsInPlace({ workspace, state, body }: Search, client: QueryClient, sort: Sort): boolean {
   const { queryKey } = rowsQuery(workspace.id, state.dataset, body, sort)
   return (

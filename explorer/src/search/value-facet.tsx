@@ -19,7 +19,7 @@ interface Option {
   count: number | undefined
 }
 
-/** ValueFacet chooses among the values of a field, to find or to leave out; several are alternatives. */
+/** ValueFacet selects values of a field, to include or exclude; several are alternatives. */
 export function ValueFacet({ field, facet: counted }: { field: string; facet: Schemas['Facet'] }) {
   const { state, change, describe, valueLabel, workspace, kindOf } = useSearch()
   const condition = state.conditions[field]
@@ -27,7 +27,8 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   const excluded = exclusion && conditionsAt(state, exclusion)[field]
   const [wantsNot, setWantsNot] = useState(false)
   const isNot = excluded ? true : condition ? false : wantsNot
-  // A facet ignores the filter on its field, but not the groups that exclude or say "or unknown".
+  // A facet ignores the filter on its field, but not groups that exclude values or contain "or
+  // unknown".
   const inGroups = isMixed(condition) || excluded !== undefined
   const body = bodyOf(withExclusion(state, field, []), kindOf)
   const alone = useQuery({
@@ -48,7 +49,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   const listed = facet.values ?? []
   const shown =
     (wanted && more.data?.facets[0]?.values) ||
-    // A chosen value is always there to be unchosen.
+    // A selected value is always listed, so that it can be deselected.
     listed.filter((v, i) => all || i < atFirst || chosen.some((c) => same(c, v.value)))
   const options: Option[] = shown.map((v) => ({
     value: v.value,
@@ -61,7 +62,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
   }
   const most = Math.max(1, ...options.map((o) => o.count ?? 0))
   const isUnknown = isMixed(condition) || (condition?.kind === 'known' && !condition.known)
-  // Values that are hidden, and how many records have values that are not even listed.
+  // Hidden values, and how many records have values that are not listed.
   const hidden = all ? listed.length - atFirst : listed.length - shown.length
   const others = facet.other ?? 0
   const choose = (values: string[], unknown: boolean, not = isNot) => {

@@ -6,7 +6,7 @@ import { leaveWelcome } from './first-visit'
 
 const example = 'multifamily under construction calgary over 1m'
 
-/** Welcome shows the three things that are worth knowing first. It goes away for good. */
+/** Welcome introduces the three most important things. It can be dismissed for good. */
 export default function Welcome() {
   const [gone, setGone] = useState(false)
   if (gone) return null

@@ -14,7 +14,7 @@ interface Props {
   window: Schemas['GetCreditsData']
 }
 
-/** CreditsMenu has what each action of this page cost, newest first. */
+/** CreditsMenu has the cost of each action of this page, newest first. */
 export function CreditsMenu({ id, window }: Props) {
   const ledger = useQuery(ledgerQuery).data
   const workspace = useQuery(workspaceQuery).data?.id

@@ -8,7 +8,10 @@ import { CreditsMenu } from './credits-menu'
 /** How long the cost of an action is shown, in milliseconds. */
 const shown = 5000
 
-/** CreditsMeter shows the credits that are left, and for a moment what an action cost. It opens the list of all costs. */
+/**
+ * CreditsMeter shows the remaining credits, and for a moment the cost of an action. It opens the
+ * list of all costs.
+ */
 export function CreditsMeter() {
   const { data } = useQuery(creditsQuery)
   const [cost, setCost] = useState<number>()

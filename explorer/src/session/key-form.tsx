@@ -4,7 +4,7 @@ import { sessionQuery } from '../api/queries'
 import { signInByKey } from '../api/session'
 import { capital } from '../datasets'
 
-/** KeyForm exchanges an API key for a session, in development. The page does not keep the key. */
+/** KeyForm exchanges an API key for a session, in development. The page does not store the key. */
 export function KeyForm({ path }: { path: string }) {
   const client = useQueryClient()
   const key = useRef<HTMLInputElement>(null)

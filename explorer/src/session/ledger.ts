@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query'
 import { capital, nouns, type Dataset } from '../datasets'
 
-/** Entry is what an action of this page cost. */
+/** Entry is the cost of an action of this page. */
 export interface Entry {
   what: string
   credits: number
@@ -9,7 +9,7 @@ export interface Entry {
   at: number
 }
 
-/** ledgerQuery has what this page paid since it was opened, newest first. */
+/** ledgerQuery has the costs of this page since it was opened, newest first. */
 export const ledgerQuery = queryOptions<Entry[]>({
   queryKey: ['ledger'],
   queryFn: () => [],
@@ -21,7 +21,7 @@ export const ledgerQuery = queryOptions<Entry[]>({
 /** How many entries there are at most. */
 const most = 100
 
-/** entered adds a cost. Pages of the same kind that follow each other are one entry. */
+/** entered adds a cost. Consecutive pages of the same kind are one entry. */
 export function entered(ledger: Entry[], path: string, credits: number, at: number): Entry[] {
   if (credits === 0) return ledger
   const what = whatOf(path)
@@ -30,7 +30,7 @@ export function entered(ledger: Entry[], path: string, credits: number, at: numb
   return [{ what, credits, at }, ...ledger].slice(0, most)
 }
 
-/** whatOf says what a request to a path of the API reads. */
+/** whatOf describes what a request to a path of the API reads. */
 export function whatOf(path: string): string {
   const [, area, name = '', ...rest] = path.split('/')
   const noun = nouns[name as Dataset] as { one: string; many: string } | undefined

@@ -4,7 +4,7 @@ import { Mark } from '../ui/mark'
 import { SignOut } from './sign-out'
 import { Workspaces } from './workspaces'
 
-/** NoWorkspace is the page of someone who is not in the workspace of the address, or in none. */
+/** NoWorkspace is the page of a user who is not in the workspace of the address, or in none. */
 export function NoWorkspace({ user, retry }: { user: User; retry: () => void }) {
   const some = (user.workspaces?.length ?? 0) > 0
   return (

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { findProvider } from '../api/session'
 import { capital } from '../datasets'
 
-/** OwnForm leads people to the provider of their workspace, by the domain of their e-mail address. */
+/** OwnForm redirects people to the provider of their workspace, by the domain of their e-mail address. */
 export function OwnForm({ path, other }: { path: string; other: boolean }) {
   const [email, setEmail] = useState('')
   const find = useMutation({

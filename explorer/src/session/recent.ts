@@ -1,14 +1,14 @@
 import { leaveListeners } from './../api/session'
 
-// The searches of this tab, by their addresses alone, as the browser's own history has them:
-// of one user in one workspace, until that user signs out or the tab is closed.
+// The searches of this tab, only by their addresses, as in the browser's own history: of one user
+// in one workspace, until that user signs out or the tab is closed.
 
 const key = 'atlas-recent'
 
-/** How many are kept. */
+/** How many are stored. */
 const most = 12
 
-/** Owner is whose they are. */
+/** Owner is their user and workspace. */
 interface Owner {
   user: string
   workspace: string
@@ -27,19 +27,19 @@ function read(): Kept | undefined {
   }
 }
 
-/** recentSearches lists the addresses of what this user has searched for in this workspace, the latest first. */
+/** recentSearches lists the addresses of this user's searches in this workspace, the latest first. */
 export function recentSearches({ user, workspace }: Owner): string[] {
   const kept = read()
   return kept?.user === user && kept.workspace === workspace ? kept.addresses.filter((a) => a.startsWith('/')) : []
 }
 
-/** rememberSearch puts an address before all others. Those of somebody else, or of elsewhere, are forgotten. */
+/** rememberSearch puts an address first. Those of another user or workspace are deleted. */
 export function rememberSearch(owner: Owner, address: string): void {
   const addresses = [address, ...recentSearches(owner).filter((a) => a !== address)].slice(0, most)
   try {
     sessionStorage.setItem(key, JSON.stringify({ ...owner, addresses }))
   } catch {
-    // A browser that keeps nothing has no recent searches.
+    // A browser without storage has no recent searches.
   }
 }
 

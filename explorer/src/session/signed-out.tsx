@@ -13,7 +13,7 @@ import { SignOut } from './sign-out'
 import { want } from './wanted'
 import { Notice } from '../ui/notice'
 
-/** failures say why signing in at the provider failed (service/oidc, Failure). */
+/** failures explain why signing in at the provider failed (service/oidc, Failure). */
 const failures: Record<string, string> = {
   declined: 'Signing in was cancelled, or your organization did not allow it.',
   expired: 'This sign-in took too long, or was continued in another tab. Try again.',
@@ -22,7 +22,7 @@ const failures: Record<string, string> = {
     'Atlas could not use what the sign-in service answered. Try again; if that does not help, tell your administrator.',
 }
 
-/** SignedOut is the page of someone without a session. */
+/** SignedOut is the page without a session. */
 export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
   useEffect(want, [])
   const ways = useQuery(signInQuery)
@@ -72,7 +72,7 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
 const signInAddress = (path: string, back = location.pathname + location.search) =>
   `${path}?return=${encodeURIComponent(back)}`
 
-/** Unreachable is the page of someone of whom Atlas cannot say now whether they are signed in. */
+/** Unreachable is the page while Atlas cannot say whether the user is signed in. */
 export function Unreachable({ error, retry }: { error: Error; retry: () => void }) {
   return (
     <main className="alone">
@@ -85,7 +85,7 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
   )
 }
 
-/** SessionOver covers the page without taking anything from it. */
+/** SessionOver covers the page, whose state stays. */
 export function SessionOver() {
   const client = useQueryClient()
   const ways = useQuery(signInQuery)
@@ -116,7 +116,7 @@ export function SessionOver() {
   )
 }
 
-/** OtherUser covers the page of one user when another tab has signed somebody else in. */
+/** OtherUser covers the page of one user when another tab has signed in somebody else. */
 export function OtherUser({ user, last }: { user: User; last: User }) {
   const nameOf = ({ name, email }: User) => <b>{name || email}</b>
   return (

@@ -10,7 +10,7 @@ import { capital } from '../datasets'
 import { show } from '../palette/show'
 import { Workspaces } from './workspaces'
 
-/** UserMenu has who is signed in, the theme, and the way out. */
+/** UserMenu has the signed-in user, the theme, and the sign-out. */
 export function UserMenu() {
   const { data: user } = useQuery(sessionQuery)
   const { data: workspace } = useQuery(workspaceQuery)

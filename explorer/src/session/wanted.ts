@@ -1,11 +1,11 @@
 import { leaveListeners } from '../api/session'
 
-// The address that somebody without a session has opened in this tab. A sign-in link leads to
-// the first page; from there it goes on to that address.
+// The address that was opened in this tab without a session. A sign-in link opens the first page,
+// which redirects to that address.
 
 const key = 'atlas-wanted'
 
-// It is nothing to whoever signs in next.
+// It is deleted for the next user.
 leaveListeners.add(() => sessionStorage.removeItem(key))
 
 /** want remembers the address of the page. */
@@ -14,7 +14,7 @@ export function want(): void {
   if (address !== '/') sessionStorage.setItem(key, address)
 }
 
-/** takeWanted returns what was wanted, once, if the page is at its beginning. */
+/** takeWanted returns the remembered address, once, on the first page. */
 export function takeWanted(): string | undefined {
   const address = sessionStorage.getItem(key)
   sessionStorage.removeItem(key)

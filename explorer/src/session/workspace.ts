@@ -1,7 +1,7 @@
 import type { Membership } from '../api/session'
 
-// Who is in several workspaces has the one of the page in its address, ?workspace=, so that
-// a link opens in the workspace that it was copied in. Who is in one has shorter addresses.
+// Users in several workspaces have that of the page in its address, ?workspace=, so that a link
+// opens in the workspace that it was copied in. Users in one have shorter addresses.
 
 export const parameter = 'workspace'
 
@@ -9,20 +9,20 @@ const lastKey = 'atlas-workspace'
 const shortLength = 8
 
 /**
- * shortOf returns the end of a workspace's id, as long as it is the only one of the user's
- * with it. The beginning of an id is the time of its creation, which several may share.
+ * shortOf returns the shortest end of a workspace's id that is unique among the user's. The
+ * beginning of an id is the time of its creation, which several may share.
  */
 export function shortOf(id: string, all: Membership[]): string {
   const short = id.slice(-shortLength)
   return all.some((m) => m.id !== id && m.id.endsWith(short)) ? id : short
 }
 
-/** The workspace of this page: another tab changes the last one. */
+/** The workspace of this page: another tab may change the last used one. */
 let here: string | null = null
 
 /**
- * choose returns the workspace that an address means: the one that it names, or that of the
- * page, or the last one used, or the first. Undefined: the user is not in the one that it names, or in none.
+ * choose returns the workspace of an address: the named one, or that of the page, or the last one
+ * used, or the first. Undefined: the user is not in the named one, or in none.
  */
 export function choose(all: Membership[], search: string, last = lastWorkspace()): Membership | undefined {
   const named = new URLSearchParams(search).get(parameter)

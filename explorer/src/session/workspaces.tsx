@@ -2,10 +2,7 @@ import { Check } from 'lucide-react'
 import type { User } from '../api/session'
 import { parameter, shortOf } from './workspace'
 
-/**
- * Workspaces leads to the workspaces of a user. Each opens as a new page, so that nothing
- * of another one is on it.
- */
+/** Workspaces links to the workspaces of a user. Each opens as a new page, without state of another one. */
 export function Workspaces({ user, current }: { user: User; current?: string }) {
   const all = user.workspaces ?? []
   return (

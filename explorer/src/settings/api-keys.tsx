@@ -25,7 +25,7 @@ import { Secret } from './secret'
 
 const KeyActions = lazy(() => import('./key-actions'))
 
-/** ApiKeys are the keys by which programs act in the workspace. */
+/** ApiKeys are the keys with which programs act in the workspace. */
 export function ApiKeys({ workspace }: ScreenProps) {
   const administers = workspace.role === 'owner' || workspace.role === 'admin'
   return (
@@ -92,7 +92,7 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
               setName('')
               setNetworks('')
               made(key)
-              // Only what is shown has the secret.
+              // Only the shown text has the secret.
               create.reset()
             },
           },

@@ -9,7 +9,7 @@ import { saveFile } from '../ui/save-file'
 import { notify } from '../ui/toast'
 import { csvOf, detailsOf, kinds, textOf, whoOf } from './audit-texts'
 
-/** AuditLog is what changed access or left the house. */
+/** AuditLog lists changes of access and exports of data. */
 export function AuditLog({ workspace }: ScreenProps) {
   const administers = workspace.role === 'owner' || workspace.role === 'admin'
   return (

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../api/audit'
 
-/** kinds are the kinds of objects that one can look for, with what they are called. */
+/** kinds are the kinds of objects to filter by, with their labels. */
 export const kinds: [kind: string, text: string][] = [
   ['', 'Everything'],
   ['session', 'Sign-ins'],
@@ -15,14 +15,14 @@ export const kinds: [kind: string, text: string][] = [
   ['reads', 'Many records read'],
 ]
 
-/** textOf says an action in words: api_key.created is "API key created". */
+/** textOf is an action in words: api_key.created is "API key created". */
 export function textOf(action: string): string {
   const [kind = '', verb = ''] = action.split('.')
   const text = `${kind.replaceAll('_', ' ')} ${verb.replaceAll('_', ' ')}`
   return (text[0]?.toUpperCase() ?? '') + text.slice(1).replace(/^pi key/, 'PI key')
 }
 
-/** whoOf names who acted. */
+/** whoOf is the name of the author. */
 export function whoOf(e: AuditEvent, people: Map<string, string>): string {
   const { kind, id } = e.principal
   switch (kind) {

@@ -5,7 +5,7 @@ import { Notice } from '../ui/notice'
 interface Props {
   title: string
   children: ReactNode
-  /** What the button says. */
+  /** The label of the button. */
   action: string
   error: Error | null
   busy: boolean

@@ -5,12 +5,12 @@ import { notify } from '../ui/toast'
 interface Props {
   value: string
   label: string
-  /** What the button says, and what it is called where several say the same. */
+  /** The label of the button, and its accessible name where several have the same label. */
   action: string
   name?: string
 }
 
-/** Copied is a text that is to be put elsewhere, and the button that copies it. */
+/** Copied is a text to copy, with its button. */
 export function Copied({ value, label, action, name }: Props) {
   const [copied, setCopied] = useState<string>()
   const done = copied === value

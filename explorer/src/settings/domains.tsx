@@ -13,7 +13,7 @@ interface Props {
   owner: boolean
 }
 
-/** Domains are those of e-mail addresses for which the provider of the workspace speaks. */
+/** Domains are the e-mail domains of the workspace's provider. */
 export function Domains({ workspace, owner }: Props) {
   const domains = useQuery(domainsQuery(workspace))
   const add = useMutation(addDomain(workspace))
@@ -69,7 +69,7 @@ export function Domains({ workspace, owner }: Props) {
 
 function Row({ workspace, of, removable }: { workspace: string; of: Domain; removable: boolean }) {
   const check = useMutation(checkDomain(workspace))
-  // The row is gone by then.
+  // By then the row is removed.
   const remove = useMutation({ ...removeDomain(workspace), onSuccess: () => notify('The domain is deleted') })
   const [asked, setAsked] = useState(false)
   const state = domainState(of)

@@ -6,7 +6,7 @@ const height = 120
 const step = 24
 const gap = 2
 
-/** HourBars draws the credits of each hour. The table below it says the same. */
+/** HourBars draws the credits of each hour. The table below it has the same data. */
 export function HourBars({ hours }: { hours: { from: Date; credits: number }[] }) {
   const [at, setAt] = useState<number>()
   const most = Math.max(1, ...hours.map((h) => h.credits))

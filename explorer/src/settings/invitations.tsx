@@ -8,7 +8,7 @@ import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
 import { Secret } from './secret'
 
-/** Invitations invites, and lists who has not come yet. */
+/** Invitations invites people, and lists open invitations. */
 export function Invitations({ workspace }: { workspace: string }) {
   const open = useQuery(invitationsQuery(workspace))
   const make = useMutation(invite(workspace))
@@ -128,7 +128,7 @@ function Refused({ error }: { error: Error }) {
   )
 }
 
-/** Link shows the link of a new invitation. Nobody can read it again. */
+/** Link shows the link of a new invitation, which cannot be read later. */
 function Link({ made, close }: { made: Schemas['CreateInvitationData']; close: () => void }) {
   const { invitation, accept_url: link = '', letter } = made
   return (

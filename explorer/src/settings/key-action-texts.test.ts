@@ -30,7 +30,7 @@ describe('what a key did, in words', () => {
     expect(isGone({ kind: 'board', action: 'removed' }, false)).toBe(true)
     expect(isGone({ kind: 'board', action: 'removed' }, true)).toBe(false)
     expect(isGone({ kind: 'view', action: 'changed' }, true)).toBe(false)
-    // Its record, or its View, is there.
+    // Its record, or its View, exists.
     expect(isGone({ kind: 'membership', action: 'removed' }, false)).toBe(false)
   })
 })

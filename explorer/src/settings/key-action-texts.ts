@@ -17,7 +17,7 @@ const kinds: Record<KeyAction['kind'], string> = {
 
 const verbs: Record<KeyAction['action'], string> = { created: 'created', changed: 'changed', removed: 'removed' }
 
-/** actionText says what a key did: "View created". */
+/** actionText describes an action of a key: "View created". */
 export function actionText({ kind, action }: Pick<KeyAction, 'kind' | 'action'>): string {
   return `${capital(kinds[kind])} ${verbs[action]}`
 }
@@ -33,13 +33,13 @@ const states: Record<KeyAction['undo'], string> = {
 /** undoText says whether an action can be undone, or why not. */
 export const undoText = (a: Pick<KeyAction, 'undo'>) => states[a.undo]
 
-/** isGone reports whether an object with a page of its own is not there: removed, or created and undone. */
+/** isGone reports whether an object with a page of its own is deleted: removed, or created and undone. */
 export function isGone({ kind, action }: Pick<KeyAction, 'kind' | 'action'>, undone: boolean): boolean {
   if (kind !== 'view' && kind !== 'board') return false
   return undone ? action === 'created' : action === 'removed'
 }
 
-/** outcomeText says what became of an action, or would become of it. */
+/** outcomeText is the outcome of an action's undo, or the expected one. */
 export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 'reason'>, look: boolean): string {
   switch (outcome) {
     case 'undone':

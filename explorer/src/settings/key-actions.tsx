@@ -13,7 +13,7 @@ interface Props {
   of: ApiKey
 }
 
-/** KeyActions is what a key changed in the workspace, the latest first, and Undo once the key is revoked. */
+/** KeyActions lists the changes by a key in the workspace, the latest first, with Undo once the key is revoked. */
 export default function KeyActions({ workspace, of }: Props) {
   const did = useInfiniteQuery(keyActionsQuery(workspace, of.id))
   const look = useMutation(undoKey(workspace, of.id))
@@ -65,7 +65,7 @@ export default function KeyActions({ workspace, of }: Props) {
   )
 }
 
-/** placeOf is where an object is shown, undefined for one that has no page. */
+/** placeOf is the address of an object, undefined for one without a page. */
 function placeOf({ kind, object_id, dataset, view_id }: KeyAction | UndoneAction): string | undefined {
   switch (kind) {
     case 'view':
@@ -106,7 +106,7 @@ interface UndoProps extends Props {
   close: () => void
 }
 
-/** Undo says what is undone and what is not, as a look found it, and then reports what became of it. */
+/** Undo shows what will be undone and what not, from a dry run, and then reports the outcome. */
 function Undo({ workspace, of, look, close }: UndoProps) {
   const undo = useMutation(undoKey(workspace, of.id))
   const done = undo.data
@@ -140,7 +140,7 @@ function Undo({ workspace, of, look, close }: UndoProps) {
       )}
       {undo.error && <Notice error={undo.error} refused="Not everything was undone: try again" />}
       <div className="actions">
-        {/* The button that had the focus is gone then. */}
+        {/* The button that had the focus is removed then. */}
         <button key={done ? 'done' : 'cancel'} className="button" autoFocus disabled={undo.isPending} onClick={close}>
           {done ? 'Done' : 'Cancel'}
         </button>

@@ -5,7 +5,7 @@ import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { limitsOf, policyText, scopes, toggledScope } from './key-texts'
 
-/** Policy shows what keys of the workspace may be, and lets owners and admins change it. */
+/** Policy shows the workspace's policy of keys, and lets owners and admins change it. */
 export function Policy({ workspace }: { workspace: string }) {
   const policy = useQuery(keyPolicyQuery(workspace))
   const [editing, setEditing] = useState(false)

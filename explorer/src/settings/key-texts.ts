@@ -1,7 +1,7 @@
 import type { ApiKey, KeyLimits, KeyPolicy, KeyScope } from '../api/api-keys'
 import { formatDay, formatMoment, formatNumber } from '../format'
 
-/** scopes are what a key may do, in words. */
+/** scopes are the permissions of keys, in words. */
 export const scopes: [KeyScope, string][] = [
   ['data:read', 'Read the data: firms, people, projects, signals'],
   ['workspace:read', 'Read the workspace: its book, Views, members'],
@@ -9,7 +9,7 @@ export const scopes: [KeyScope, string][] = [
   ['workspace:admin', 'Act as an admin: members, invitations, keys'],
 ]
 
-/** toggledScope is a choice of scopes with one more, or one less, in their order. */
+/** toggledScope adds a scope to a choice or removes it, in the fixed order. */
 export function toggledScope(chosen: KeyScope[], scope: KeyScope): KeyScope[] {
   return scopes.map(([s]) => s).filter((s) => (s === scope) !== chosen.includes(s))
 }
@@ -27,7 +27,7 @@ export function networksOf(text: string): string[] {
   return [...new Set(text.split(/[\s,;]+/).filter((n) => n !== ''))]
 }
 
-/** stateOf says what a key is now. */
+/** stateOf describes the state of a key. */
 export function stateOf({ state, expires_at, revoked_at }: ApiKey): string {
   switch (state) {
     case 'active':
@@ -41,14 +41,14 @@ export function stateOf({ state, expires_at, revoked_at }: ApiKey): string {
   }
 }
 
-/** useOf says when and from where a key was used last. */
+/** useOf describes when and from where a key was last used. */
 export function useOf({ last_used_at, last_network }: ApiKey): string {
   if (!last_used_at) return 'never used'
   const from = last_network ? ` from ${last_network.replace(/\/32$/, '')}` : ''
   return `used ${formatMoment(new Date(last_used_at))}${from}`
 }
 
-/** makerOf says who made a key. people are names by ids. */
+/** makerOf names the creator of a key. people are names by ids. */
 export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, people: Map<string, string>): string {
   if (by_operator) return 'the operator'
   const person = (created_by && people.get(created_by)) || 'somebody'
@@ -56,14 +56,14 @@ export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, peo
   return created_by ? `a key of ${person}` : 'a key'
 }
 
-/** rotates reports whether a person may give a key a new secret: who made it, or the key that made it. */
+/** rotates reports whether a person may give a key a new secret: its creator, or the creator of its creating key. */
 export const rotates = (person: string | undefined, { by_operator, created_by }: ApiKey) =>
   !by_operator && created_by !== null && created_by === person
 
 /** goesOn reports whether a key can still be used. */
 export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
 
-/** limitsOf is a policy as the form has it. All scopes, and empty numbers, limit nothing. */
+/** limitsOf is the policy of a form. All scopes, and empty numbers, limit nothing. */
 export function limitsOf(chosen: KeyScope[], days: string, credits: string, networks: boolean): KeyLimits {
   return {
     networks_required: networks,
@@ -73,7 +73,7 @@ export function limitsOf(chosen: KeyScope[], days: string, credits: string, netw
   }
 }
 
-/** policyText says what a policy permits. */
+/** policyText describes a policy. */
 export function policyText(p: KeyPolicy): string {
   const rules = [
     p.scopes && `have no scopes but ${p.scopes.join(', ')}`,
@@ -92,7 +92,7 @@ const outside: Record<ApiKey['outside_policy'][number], string> = {
   daily_credits: 'its budget',
 }
 
-/** outsideOf says what of a key the policy would not permit now, undefined for nothing. */
+/** outsideOf lists what the policy no longer permits of a key, undefined for nothing. */
 export function outsideOf({ outside_policy }: ApiKey): string | undefined {
   if (outside_policy.length === 0) return undefined
   return `Outside of what the workspace permits: ${outside_policy.map((m) => outside[m]).join(', ')}`

@@ -20,7 +20,7 @@ export function Members({ workspace }: ScreenProps) {
   const me = useQuery(sessionQuery).data?.id
   const members = useQuery(membersQuery(workspace.id))
   const [leaving, setLeaving] = useState<Member>()
-  // Who is to become a plain member.
+  // The member whose role changes to member.
   const [demoted, setDemoted] = useState<Member>()
   const change = useMutation(setRole(workspace.id))
   const remove = useMutation(removeMember(workspace.id))

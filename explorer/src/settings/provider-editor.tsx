@@ -11,9 +11,10 @@ interface Props {
   close: () => void
 }
 
-/** ProviderEditor is the form of a provider. The secret is written once and shown never. */
+/** ProviderEditor is the form of a provider. The secret is written and never shown. */
 export function ProviderEditor({ workspace, before: read, close }: Props) {
-  // What the form began with: if somebody else changes it meanwhile, nothing of theirs is written over.
+  // The state when the form opened: if somebody else changes it meanwhile, nothing of theirs is
+  // overwritten.
   const [before] = useState(read)
   const save = useMutation(setProvider(workspace))
   const [form, setForm] = useState(() => formOf(before))

@@ -1,7 +1,7 @@
 import type { Domain, Provider, ProviderChange } from '../api/identity'
 import { formatMoment } from '../format'
 
-/** domainState says what a domain is now. */
+/** domainState describes the state of a domain. */
 export function domainState(d: Domain): { text: string; good: boolean } {
   if (!d.proved_at) return { text: 'not proved', good: false }
   if (d.proved_by === 'operator') return { text: 'proved by the operator', good: true }
@@ -50,7 +50,7 @@ export const formOf = (p: Provider | null): ProviderForm => ({
   idleMinutes: String(p?.idle_minutes ?? 60),
 })
 
-/** changeOf is what a form asks for. Without a claim there are no roles of it. */
+/** changeOf is the change that a form describes. Without a claim there are no roles. */
 export function changeOf(f: ProviderForm, before: Provider | null, required: boolean): ProviderChange {
   const claim = f.roleClaim.trim()
   const roles = Object.fromEntries(f.roles.filter((r) => r.value.trim() !== '').map((r) => [r.value, r.role]))
@@ -68,11 +68,11 @@ export function changeOf(f: ProviderForm, before: Provider | null, required: boo
   }
 }
 
-/** needsSecret reports whether a form must name a secret: that of another issuer or client is not known. */
+/** needsSecret reports whether a form must have a secret: that of another issuer or client is not known. */
 export const needsSecret = (f: ProviderForm, before: Provider | null) =>
   !before || before.issuer !== f.issuer.trim() || before.client_id !== f.clientId.trim()
 
-/** factsOf says what a provider does, line by line. */
+/** factsOf describes a provider, line by line. */
 export function factsOf(p: Provider): [name: string, value: string][] {
   const roles = Object.entries(p.roles).map(([value, role]) => `${value}: ${role}`)
   return [

@@ -13,7 +13,7 @@ interface Props {
   owner: boolean
 }
 
-/** OwnProvider is the OpenID provider of a workspace. Owners set it: it says who owners are. */
+/** OwnProvider is the OpenID provider of a workspace. Only owners set it: it decides who owners are. */
 export function OwnProvider({ workspace, owner }: Props) {
   const settings = useQuery(providerQuery(workspace))
   const domains = useQuery(domainsQuery(workspace))
@@ -77,7 +77,7 @@ export function OwnProvider({ workspace, owner }: Props) {
   )
 }
 
-/** Required switches between the provider as one way in and as the only one. */
+/** Required switches between the provider as one way of signing in and as the only one. */
 function Required({ workspace, of, owner }: { workspace: string; of: Provider; owner: boolean }) {
   const set = useMutation(setProvider(workspace))
   const [asked, setAsked] = useState(false)
@@ -142,7 +142,7 @@ function Required({ workspace, of, owner }: { workspace: string; of: Provider; o
 }
 
 function Remove({ workspace }: { workspace: string }) {
-  // The button is gone by then.
+  // By then the button is removed.
   const remove = useMutation({ ...removeProvider(workspace), onSuccess: () => notify('The provider is deleted') })
   const [asked, setAsked] = useState(false)
   return (

@@ -18,7 +18,7 @@ import { Confirm } from './confirm'
 import { ScimTokens } from './scim-tokens'
 import { ToCopy } from './to-copy'
 
-/** Provisioning is how the company's identity provider says who is in the workspace (SCIM). */
+/** Provisioning is how the company's identity provider manages the members of the workspace (SCIM). */
 export default function Provisioning({ workspace }: ScreenProps) {
   const administers = workspace.role === 'owner' || workspace.role === 'admin'
   return (
@@ -133,7 +133,7 @@ function Groups({ workspace }: { workspace: string }) {
   )
 }
 
-/** What a group of a role becomes. */
+/** The effect of a group's role. */
 const effects: Record<GroupRole, string> = {
   none: 'It gives no role any more. If no other group gives one, everybody keeps the role of now, and roles are given here.',
   member: 'Its people are members, unless another group makes them admins.',

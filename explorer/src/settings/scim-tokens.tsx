@@ -13,7 +13,7 @@ const lives: [days: number, text: string][] = [
   [730, 'two years'],
 ]
 
-/** ScimTokens are what the provider proves itself by. Each is shown once. */
+/** ScimTokens are the tokens of the provider. Each is shown once. */
 export function ScimTokens({ workspace }: { workspace: string }) {
   const tokens = useQuery(scimTokensQuery(workspace))
   const create = useMutation(createScimToken(workspace))
@@ -33,7 +33,7 @@ export function ScimTokens({ workspace }: { workspace: string }) {
               onSuccess: (made) => {
                 setName('')
                 setShown(made)
-                // Only what is shown has the secret.
+                // Only the shown text has the secret.
                 create.reset()
               },
             },

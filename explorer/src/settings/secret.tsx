@@ -3,15 +3,15 @@ import { Copied } from './copied'
 
 interface Props {
   value: string
-  /** What the secret is, for its field. */
+  /** The label of the secret's field. */
   label: string
-  /** What is copied, on the button. */
+  /** The name of the copied text, on the button. */
   what?: string
   children: ReactNode
   close: () => void
 }
 
-/** Secret shows a secret. Nobody can read it again. */
+/** Secret shows a secret, which cannot be read later. */
 export function Secret({ value, label, what = 'secret', children, close }: Props) {
   return (
     <div className="made" role="status">

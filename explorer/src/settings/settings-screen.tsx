@@ -23,7 +23,7 @@ const components: Record<SectionPath, ComponentType<ScreenProps>> = {
   audit: AuditLog,
 }
 
-/** SettingsScreen shows the section that the address names, or the first. */
+/** SettingsScreen shows the section of the address, or the first. */
 export default function SettingsScreen(props: ScreenProps) {
   const [, , path] = useAddress().path.split('/')
   const { path: section, label } = sections.find((s) => s.path === path) ?? sections[0]

@@ -17,7 +17,7 @@ const frequencies: [Delivery['frequency'], string][] = [
 ]
 const usual: Delivery = { channels: ['in_app'], frequency: 'instant' }
 
-/** Subscriptions sets for each type of signal whether and how its alerts come. */
+/** Subscriptions sets for each type of signal whether and how it is delivered. */
 export function Subscriptions({ workspace, descriptors }: ScreenProps) {
   const subscriptions = useQuery(subscriptionsQuery(workspace.id))
   const types = descriptors.find((d) => d.dataset === 'signals' && d.key === 'signal_type')?.values ?? []
@@ -30,7 +30,7 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
     onSuccess: (before, { type, label }) =>
       notify(`${label}: saved`, (): Promise<unknown> => save.mutateAsync({ type, label, next: () => before })),
   })
-  // What was asked for shows at once.
+  // The requested value is shown at once.
   const asked = useMutationState({
     filters: { mutationKey: options.mutationKey, status: 'pending' },
     select: ({ state }) => state.variables as Change,
@@ -95,7 +95,7 @@ function How({ label: type, delivery, set }: HowProps) {
             <input
               type="checkbox"
               checked={on}
-              // The last way stays: without one, unfollow.
+              // The last one cannot be removed: unfollow instead.
               disabled={on && delivery.channels.length === 1}
               onChange={() => set((now) => withChannel(now, channel, !on))}
             />

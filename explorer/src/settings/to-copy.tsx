@@ -5,7 +5,7 @@ interface Props {
   label: string
 }
 
-/** ToCopy shows a text that is to be put elsewhere, below what it is. */
+/** ToCopy shows a text to copy, below its label. */
 export function ToCopy({ value, label }: Props) {
   return (
     <label>

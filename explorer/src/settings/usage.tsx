@@ -6,7 +6,7 @@ import { Notice } from '../ui/notice'
 import { firstReturn, hoursOf, operationLabel, returnOf } from '../usage'
 import { HourBars } from './hour-bars'
 
-/** Usage shows for what and when the workspace has used its credits. */
+/** Usage shows how the workspace has used its credits, by operation and hour. */
 export function Usage({ workspace }: ScreenProps) {
   const usage = useQuery(usageQuery(workspace.id))
   const data = usage.data

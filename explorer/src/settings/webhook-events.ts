@@ -1,7 +1,7 @@
 import type { Delivery, WebhookEvent } from '../api/webhooks'
 import { formatMoment } from '../format'
 
-/** events are what a webhook can be told of, in words. */
+/** events are the events of webhooks, in words. */
 export const events: [WebhookEvent, string][] = [
   ['record.changed', 'Records of the book change'],
   ['record.deleted', 'Records of the book are deleted'],
@@ -13,12 +13,12 @@ export const events: [WebhookEvent, string][] = [
   ['audit.event', 'Access or settings change: the audit log'],
 ]
 
-/** toggled is a choice of events with one more, or one less, in their order. */
+/** toggled adds an event to a choice or removes it, in the fixed order. */
 export function toggled(chosen: WebhookEvent[], event: WebhookEvent): WebhookEvent[] {
   return events.map(([e]) => e).filter((e) => (e === event) !== chosen.includes(e))
 }
 
-/** outcome says where a delivery is. */
+/** outcome describes the state of a delivery. */
 export function outcome({ status, attempts, next_attempt_at, response_status }: Delivery): string {
   const answered = response_status === null ? 'no response' : `status ${response_status}`
   switch (status) {

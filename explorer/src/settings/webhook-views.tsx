@@ -6,7 +6,7 @@ import type { Webhook } from '../api/webhooks'
 
 interface Props {
   workspace: string
-  /** What becomes of the Views that the webhook names, as it is stored. */
+  /** The stored states of the Views that the webhook names. */
   named: Webhook['views']
   chosen: string[]
   change: (chosen: string[]) => void
@@ -23,7 +23,7 @@ const states: Record<Webhook['views'][number]['state'], string> = {
   deleted: 'The View is deleted: it is told of nothing.',
 }
 
-/** WebhookViews chooses the Views of whose new records a webhook is told, and says what becomes of them. */
+/** WebhookViews chooses the Views whose new records a webhook gets, and shows their states. */
 export function WebhookViews({ workspace, named, chosen, change }: Props) {
   const { data, hasNextPage, isFetching, fetchNextPage } = useInfiniteQuery(
     viewsQuery(workspace, { view_type: 'dynamic' }),

@@ -18,7 +18,7 @@ import { Secret } from './secret'
 import { events, toggled } from './webhook-events'
 import { WebhookViews } from './webhook-views'
 
-/** Webhooks are the addresses that are told of events, with the log of that. */
+/** Webhooks are the addresses that receive events, with the log of deliveries. */
 export function Webhooks({ workspace }: ScreenProps) {
   const administers = workspace.role === 'owner' || workspace.role === 'admin'
   return (
@@ -115,7 +115,7 @@ function Events({ label, chosen, change }: EventsProps) {
         const on = chosen.includes(event)
         return (
           <label key={event}>
-            {/* The last one stays: without one, delete the webhook. */}
+            {/* The last one cannot be removed: delete the webhook instead. */}
             <input type="checkbox" checked={on} disabled={on && chosen.length === 1} onChange={() => change(event)} />
             <span>{text}</span>
           </label>
@@ -135,7 +135,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
   const save = useMutation(saveWebhook(workspace))
   const tell = useMutation(testWebhook(workspace))
   const rotate = useMutation(rotateWebhook(workspace))
-  // The row is gone by then.
+  // By then the row is removed.
   const remove = useMutation({ ...removeWebhook(workspace), onSuccess: () => notify('The webhook is deleted') })
   const [asked, setAsked] = useState<'rotate' | 'remove'>()
   const [open, setOpen] = useState(false)

@@ -17,11 +17,11 @@ export interface ScreenProps {
 }
 
 export interface Screen {
-  /** The first part of its addresses. screens.ts beside app.tsx has what it shows. */
+  /** The first part of its addresses. screens.ts beside app.tsx has its component. */
   path: '' | 'book' | 'views' | 'boards' | 'export' | 'queue' | 'settings'
   label: string
   icon: LucideIcon
-  /** Whether the header leads to it; else another screen does. */
+  /** Whether the header links to it; otherwise another screen does. */
   inHeader: boolean
 }
 

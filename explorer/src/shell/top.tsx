@@ -9,11 +9,11 @@ import { screenOf, screens, searchScreen } from './screens'
 
 interface Props {
   workspace: { id: string; name: string }
-  /** What the screen has in the header, such as a search box. */
+  /** What the screen adds to the header, such as a search box. */
   children?: ReactNode
 }
 
-/** skip goes to the first row, or to what the screen is about. */
+/** skip goes to the first row, or to the main content of the screen. */
 function skip() {
   const row = document.querySelector<HTMLElement>('[role=row][tabindex="0"]')
   const main = document.querySelector<HTMLElement>('main')

@@ -23,8 +23,8 @@ export interface ActionProps {
 
 /**
  * actions are the buttons of the bar below the table, in their order. Each is a component, so
- * that it can ask for more in a dialog of its own. It works on the selected rows that are
- * loaded; the bar loads the others for a price that it names.
+ * that it can open a dialog of its own. It works on the selected rows that are loaded; the bar
+ * offers to load the others, with the price.
  */
 export const actions: { key: string; action: ComponentType<ActionProps> }[] = [
   { key: 'list', action: AddAction },
@@ -68,7 +68,7 @@ function RemoveAction({ selection }: ActionProps) {
   const { view } = useSearch()
   const list: View | undefined = view?.view_type === 'static' ? view : undefined
   if (!list) return null
-  // What is removed is selected no longer.
+  // A removed row is no longer selected.
   return (
     <InDialog label="Remove from this list…" icon={ListMinus} selection={selection} closed={selection.clear}>
       {(_, ids, close) => <RemoveFromList list={list} ids={ids} onClose={close} />}
@@ -83,7 +83,7 @@ interface InDialogProps extends ActionProps {
   children: (book: Book, ids: string[], close: () => void) => ReactNode
 }
 
-/** InDialog asks for more about the rows that are selected when it opens. There is no book of signals. */
+/** InDialog opens a dialog about the rows selected at that time. There is no book of signals. */
 function InDialog({ label, icon: Icon, selection, closed, children }: InDialogProps) {
   const [ids, setIDs] = useState<string[]>()
   const book = bookOf(selection.dataset)
@@ -107,7 +107,7 @@ function InDialog({ label, icon: Icon, selection, closed, children }: InDialogPr
   )
 }
 
-/** PeopleAction leads to the people at the selected firms. Counting them is free. */
+/** PeopleAction links to the people at the selected firms. Counting them is free. */
 function PeopleAction({ selection }: ActionProps) {
   const { workspace, change } = useSearch()
   const client = useQueryClient()
@@ -133,7 +133,10 @@ function PeopleAction({ selection }: ActionProps) {
   )
 }
 
-/** ExportAction asks for form and price. Rows of the book and of Views say less than an export has. */
+/**
+ * ExportAction opens the form and price of an export. Rows of the book and of Views have fewer
+ * members than an export.
+ */
 function ExportAction({ selection }: ActionProps) {
   const { state, body } = useSearch()
   if (state.source) return null
@@ -150,7 +153,7 @@ function ExportAction({ selection }: ActionProps) {
   )
 }
 
-/** CopyAs copies rows that are loaded, which is free. */
+/** CopyAs copies loaded rows, which is free. */
 function CopyAs({ label, of, selection }: { label: string; of: () => string; selection: Selection }) {
   const [copied, setCopied] = useState<string[]>()
   const done = copied === selection.ids

@@ -10,13 +10,13 @@ import { changeIn, seenIn, textIn, type Editable } from './editing'
 interface Props {
   record: AnyRecord
   column: Column
-  /** The value is saved, or nothing changes; the keyboard goes back to the cell where one has not left it. */
+  /** The value is saved, or nothing changes; the focus returns to the cell unless the user moved it. */
   done: (back: boolean) => void
 }
 
 const longest = { workspace_status: 100, tags: 1000, notes: 10_000 }
 
-/** CellEditor changes what the workspace says of a row: Enter or leaving it saves, Escape does not. */
+/** CellEditor changes an annotation of a row: Enter or leaving it saves, Escape does not. */
 export default function CellEditor({ record, column: { label, ...column }, done }: Props) {
   const { state } = useSearch()
   const key = column.key as Editable
@@ -27,11 +27,11 @@ export default function CellEditor({ record, column: { label, ...column }, done 
     input.current?.focus()
     if (key !== 'icp_tier') input.current?.select()
   }, [key])
-  // What one edits is what was there when one began: others may change it meanwhile.
+  // The edit is based on the value at its start: others may change it meanwhile.
   const [seen] = useState(() => seenIn(record))
   const before = textIn(seen ?? noAnnotations, key)
   const end = (keep: boolean, back: boolean) => {
-    if (over.current) return // it loses the focus when it goes away
+    if (over.current) return // it loses the focus when it is removed
     over.current = true
     const next = keep ? changeIn(key, input.current?.value ?? '', seen) : undefined
     if (next) save(next, seen, `${label} saved`)
@@ -43,7 +43,7 @@ export default function CellEditor({ record, column: { label, ...column }, done 
     defaultValue: before,
     onBlur: () => end(true, false),
     onKeyDown: (e: React.KeyboardEvent) => {
-      // The keys of the table are letters here.
+      // The table's shortcut keys are letters here.
       e.stopPropagation()
       if (e.key === 'Escape') end(false, true)
       else if (e.key === 'Enter' && !e.nativeEvent.isComposing && (key !== 'notes' || e.metaKey || e.ctrlKey))

@@ -1,7 +1,7 @@
 import { moved as inOrder } from '../order'
 import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
-/** Chosen is a column that someone has chosen; without a width it has that of its field. */
+/** Chosen is a chosen column; without a width it has that of its field. */
 export interface Chosen {
   key: string
   /** In pixels. */
@@ -20,7 +20,7 @@ export const defaults = (table: TableName): Chosen[] => defaultKeys(table).map((
 export const formatColumns = (columns: Chosen[]): string =>
   columns.map(({ key, width }) => (width === undefined ? key : `${key}:${width}`)).join(',')
 
-/** parseColumns reads the columns of an address. What it does not know it ignores. */
+/** parseColumns reads the columns of an address. Unknown ones are ignored. */
 export function parseColumns(table: TableName, text: string): Chosen[] | undefined {
   return normal(
     table,
@@ -32,8 +32,8 @@ export function parseColumns(table: TableName, text: string): Chosen[] | undefin
 }
 
 /**
- * normal returns columns that can be shown: each known field once, the name first, as it says
- * which record a row is. Undefined: those that are shown unless others are chosen.
+ * normal returns valid columns: each known field once, the name first, because it identifies the
+ * record of a row. Undefined: the default ones.
  */
 export function normal(table: TableName, columns: Chosen[]): Chosen[] | undefined {
   const byKey = new Map<string, Chosen>()
@@ -55,7 +55,7 @@ export function moved(columns: Chosen[], key: string, to: number): Chosen[] {
   return from > 0 ? inOrder(columns, from, Math.max(1, to)) : columns
 }
 
-// The choice is also kept in this browser: it is no data, only names of columns.
+// The choice is also stored in this browser: it is only names of columns, not data.
 
 const storageKey = (table: TableName) => `columns.${table}`
 

@@ -12,13 +12,13 @@ interface Props {
   narrow?: boolean
 }
 
-/** Chooser shows, hides and orders the columns, of all that records say. */
+/** Chooser shows, hides and orders the columns, of all fields of the records. */
 export function Chooser({ chosen, choose, narrow }: Props) {
   const { state } = useSearch()
   const [text, setText] = useState('')
   const [dragged, setDragged] = useState<string>()
   const menu = useRef<HTMLDivElement>(null)
-  // What has moved an item: the item is at another place afterwards.
+  // The control that moved an item: the item is at another position afterwards.
   const pressed = useRef<string>(undefined)
   useEffect(() => {
     if (pressed.current) menu.current?.querySelector<HTMLElement>(`[data-press="${pressed.current}"]`)?.focus()
@@ -151,7 +151,7 @@ interface MoveProps {
   children: React.ReactNode
 }
 
-// It stays a button at the end, so that the focus is not lost there.
+// At the end it stays a button, so that the focus is not lost there.
 function Move({ label, name, off, press, children }: MoveProps) {
   return (
     <button

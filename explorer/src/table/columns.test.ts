@@ -94,7 +94,7 @@ describe('the presentation of a View', () => {
   ])('%j is what it was', (look) => {
     const stored = toPresentation('projects', look)
     expect(Object.keys(stored.column_visibility).length).toBeLessThanOrEqual(100)
-    // The service keeps the entries in another order.
+    // The service stores the entries in another order.
     const entries = Object.entries(stored.column_visibility).sort(([a], [b]) => a.localeCompare(b))
     expect(fromPresentation('projects', { ...stored, column_visibility: Object.fromEntries(entries) })).toEqual(look)
   })
@@ -106,7 +106,7 @@ describe('the presentation of a View', () => {
     expect(stored(usual.replace('cost', 'cost:140'))).toEqual({
       [`columns:${usual.replace('cost', 'cost:140')}`]: true,
     })
-    // Order and widths that follow are not said.
+    // The default order and widths are not stored.
     expect(stored(`${usual.replace(',cost', '')},city`)).toEqual({ cost: false, city: true })
     const moved = stored('name,cost:140,stage,city')
     expect(moved).toMatchObject({ city: true, primary_use: false, 'columns:name,cost:140,stage,city': true })

@@ -16,9 +16,9 @@ export type Kind =
   | 'list'
   /** Texts as somebody has written them. */
   | 'tags'
-  /** The ids of other records: shown by name once those are read, and before by their number. */
+  /** The ids of other records: shown by name once those are loaded, and before by their number. */
   | 'ids'
-  /** The person whom one calls at the firm of the row, once that is read. */
+  /** The person to call at the firm of the row, once loaded. */
   | 'person'
   | 'id'
   /** The id of a member, shown by name. */
@@ -35,7 +35,7 @@ export function tableOf({ dataset, source }: { dataset: Dataset; source?: Source
 /** columnsOf are the members of a row, in its order, which is that of the columns of `atlas export`. */
 export const columnsOf = (table: TableName): string[] => Object.keys(rows[table])
 
-/** Field is what can be a column. */
+/** Field is a possible column. */
 export interface Field {
   key: string
   label: string
@@ -112,10 +112,10 @@ const first: Record<Dataset | `book ${Book}`, string[]> = {
 }
 const last = ['created_at', 'updated_at', 'project_id', 'account_id', 'id']
 
-/** The column of the person whom one calls at a firm. Rows do not have it: it is read apart. */
+/** The column of the person to call at a firm. It is not in rows, but read separately. */
 export const personToCall = 'person_to_call'
 
-/** How a value of a type is shown, unless its key says it. */
+/** How a value of a type is shown, unless its key has a rule. */
 const kindOfType: Record<Type, Kind> = {
   id: 'id',
   ids: 'ids',
@@ -135,7 +135,7 @@ const kindOfKey: Record<string, Kind> = {
   longitude: 'coordinate',
 }
 
-/** How many of the fields, from the first, are columns unless others are chosen. */
+/** How many fields, from the first, are columns by default. */
 const shown: Record<TableName, number> = {
   projects: 8,
   accounts: 7,
@@ -231,10 +231,10 @@ const all = Object.fromEntries(Object.keys(rows).map((table) => [table, fieldsFo
   Field[]
 >
 
-/** fieldsOf returns everything that can be a column; the first field names the record. */
+/** fieldsOf returns all possible columns; the first field names the record. */
 export const fieldsOf = (table: TableName): Field[] => all[table]
 
 export const fieldOf = (table: TableName, key: string): Field | undefined => all[table].find((f) => f.key === key)
 
-/** defaultKeys are the columns that nobody has chosen. */
+/** defaultKeys are the default columns. */
 export const defaultKeys = (table: TableName): string[] => all[table].slice(0, shown[table]).map((f) => f.key)

@@ -13,21 +13,21 @@ const step = 16
 
 interface Props {
   columns: Column[]
-  /** The order of the rows in sight. */
+  /** The order of the visible rows. */
   sort: Sort | undefined
   chosen: Chosen[]
   choose: (next: Chosen[]) => void
   /** Shows a width while it is dragged. */
   preview: (width: Chosen | undefined) => void
-  /** Says what a key has done. */
+  /** Announces the effect of a key. */
   say: (text: string) => void
-  /** Whether all rows that are loaded are selected, or some. */
+  /** Whether all loaded rows are selected, or some. */
   picked: boolean | 'some'
   onPick: () => void
   leave: () => void
 }
 
-/** Head is the names of the columns. One sorts, moves and widens there. */
+/** Head is the header of the columns, in which the user sorts, moves and resizes. */
 export function Head({ columns, sort, chosen, choose, preview, say, picked, onPick, leave }: Props) {
   const row = useRef<HTMLDivElement>(null)
   // The column that a key has moved: its cell is another one afterwards.
@@ -165,7 +165,7 @@ function HeadCell({
   )
 }
 
-/** SortButton says, before it is pressed, whether another order costs anything. */
+/** SortButton shows, before it is pressed, whether another order is charged. */
 function SortButton({ column, order }: { column: Column; order: Sort['order'] | undefined }) {
   const search = useSearch()
   const client = useQueryClient()
@@ -184,7 +184,7 @@ function SortButton({ column, order }: { column: Column; order: Sort['order'] | 
   )
 }
 
-/** Grip is the edge of a column that one drags; keys do the same on the cell. */
+/** Grip is the draggable edge of a column; keys do the same on the cell. */
 function Grip({ preview, widen }: Pick<CellProps, 'preview' | 'widen'>) {
   const start = useRef<{ x: number; width: number }>(undefined)
   const widthAt = (e: React.PointerEvent) => start.current && bounded(start.current.width + e.clientX - start.current.x)

@@ -25,14 +25,14 @@ interface Props {
   /** Its record is in the drawer. */
   open: boolean
   picked: boolean
-  /** It began to match the View since one looked. */
+  /** It began to match the View since the user looked. */
   fresh: boolean
   /** The key of the column whose value is changed. */
   editing: string | undefined
   onEdited: (key: string, back: boolean) => void
 }
 
-/** cell is what a record says in a column, with what matches the search marked in its texts. */
+/** cell is the value of a column, with matches of the search marked in its texts. */
 function cell(column: Column, record: AnyRecord, marks: Marks | undefined) {
   const fragments = marks?.[column.key]
   const value = valueOf(record, column.key)
@@ -44,14 +44,14 @@ function cell(column: Column, record: AnyRecord, marks: Marks | undefined) {
   )
 }
 
-/** elsewhere says what matches in fields that are no columns, such as the names of firms. */
+/** elsewhere lists matches in fields that are not columns, such as the names of firms. */
 function elsewhere(columns: Column[], marks: Marks = {}): string[] {
   return Object.entries(marks)
     .filter(([key]) => columns.every((c) => c.key !== key))
     .map(([key, fragments]) => `${capital(key.replaceAll('_', ' '))}: ${fragments.map((f) => f.text).join(', ')}`)
 }
 
-/** Row is a row of the grid, which listens for what one does with it. */
+/** Row is a row of the grid, whose events the grid handles. */
 export const Row = memo(function Row({
   record,
   marks,

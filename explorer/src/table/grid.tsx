@@ -37,7 +37,7 @@ interface Props {
   onEnd: (() => void) | undefined
 }
 
-/** Grid is the table of rows. It draws only those in sight. */
+/** Grid is the table of rows. It renders only the visible ones. */
 export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onPick, onEnd }: Props) {
   const { state, workspace, view } = useSearch()
   const fresh = useNewIDs(workspace.id, view?.id)

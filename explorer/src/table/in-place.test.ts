@@ -92,7 +92,7 @@ describe('rows in place', () => {
     expect(ids({ body: filter('stage', ['permitted']), sort: undefined })).toEqual(['b', 'c'])
     expect(ids({ body: filter('stage', ['filed']), sort: { field: 'cost', order: 'desc' } })).toEqual(['a', 'd'])
     expect(ids({ body: {}, sort: { field: 'relevance', order: 'desc' } })).toBeUndefined()
-    // The usual order is known to the service only.
+    // The default order is known only to the service.
     expect(ids(all, { body: {}, sort: { field: 'cost', order: 'desc' } })).toBeUndefined()
   })
 

@@ -6,8 +6,8 @@ import type { AnyRecord } from '../datasets'
 import { valueOf } from '../search/columns'
 import { endOf } from '../search/relative'
 
-// What follows from rows that are loaded: conditions on numbers, dates and closed values that rows
-// have, and orders that the service would give them. Everything else is asked of the API.
+// Searches that follow from loaded rows: conditions on numbers, dates and closed values in the
+// rows, and orders that the service would also give. Everything else is requested from the API.
 
 type Test = (record: AnyRecord) => boolean
 /** Filter is a condition as a request has it. */
@@ -17,12 +17,12 @@ interface Filter {
   exact_match?: boolean
 }
 
-/** memberOf is the member of a row that a filter asks for; a filter on one value of a list is in the singular. */
+/** memberOf is the member of a row for a filter; a filter on one value of a list is in the singular. */
 function memberOf(table: TableName, key: string): string | undefined {
   return [key, `${key}s`].find((name) => name in members[table])
 }
 
-/** testOf judges a row by a filter as the service does; undefined where only the service can. */
+/** testOf tests a row by a filter as the service does; undefined where only the service can. */
 function testOf(table: TableName, key: string, { value, known }: Filter): Test | undefined {
   const member = memberOf(table, key)
   const type = member && members[table][member]
@@ -47,7 +47,7 @@ function testOf(table: TableName, key: string, { value, known }: Filter): Test |
   }
 }
 
-/** placeOf is where a number or an instant is among others. */
+/** placeOf is the position of a number or an instant among others. */
 function placeOf(value: unknown, type: 'number' | 'date'): number | undefined {
   if (value === undefined) return undefined
   return type === 'number' ? Number(value) : Date.parse(String(value))
@@ -64,7 +64,7 @@ function boundsOf(type: 'number' | 'date', [from, to]: unknown[]): [number, numb
   return first === undefined || last === undefined ? undefined : [first, last]
 }
 
-/** isWithin reports whether all that meets a filter meets the one before, which differs from it. */
+/** isWithin reports whether everything that matches a filter also matches the former, different one. */
 function isWithin(table: TableName, key: string, before: Filter, now: Filter): boolean {
   if (before.known === true) return now.value !== undefined
   if (!Array.isArray(before.value) || !Array.isArray(now.value)) return false
@@ -79,7 +79,10 @@ function isWithin(table: TableName, key: string, before: Filter, now: Filter): b
 
 const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
-/** narrowing judges which rows of one search another one finds too, if it finds no others; undefined if that is not known. */
+/**
+ * narrowing tests which rows of one search another one also finds, if it finds no others;
+ * undefined if that is not known.
+ */
 export function narrowing(table: TableName, before: Body, now: Body): Test | undefined {
   const { filters: former = {}, ...restBefore } = before
   const { filters: wanted = {}, ...restNow } = now
@@ -98,10 +101,10 @@ export function narrowing(table: TableName, before: Body, now: Body): Test | und
 
 const sorted = (o: object) => Object.entries(o).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** Names that fold to their small letters: those of others are compared by the service. */
+/** Names whose folding is their lower case: others are compared by the service. */
 const plain = /^[\x20-\x5f\x61-\x7e]*$/
 
-/** orderOf puts rows in the order of the service: ties by id, what is unknown last. Undefined where only the service can. */
+/** orderOf sorts rows as the service does: ties by id, unknown values last. Undefined where only the service can. */
 export function orderOf(table: TableName, { field, order }: Sort, records: AnyRecord[]): number[] | undefined {
   const type = members[table][field]
   if (!type || !sorts[table].includes(field)) return undefined
@@ -125,13 +128,16 @@ export function orderOf(table: TableName, { field, order }: Sort, records: AnyRe
     })
 }
 
-/** Search is what rows are of. */
+/** The search of rows. */
 export interface RowsOf {
   body: Body
   sort: Sort | undefined
 }
 
-/** arranged are the rows of another search that is loaded whole, as this one has them; undefined if only the service knows. */
+/**
+ * arranged are the rows of another, completely loaded search, as this one has them; undefined if
+ * only the service knows.
+ */
 export function arranged(table: TableName, from: RowsOf, rows: Rows, now: RowsOf): Arranged | undefined {
   const test = narrowing(table, from.body, now.body)
   if (!test) return undefined

@@ -18,7 +18,7 @@ const batch = 100
 /** How many columns a card of a narrow page has. */
 const onCards = 4
 
-/** NameThem offers to read what the columns name and no one has read yet: for a credit each. */
+/** NameThem offers to read the missing names of the columns, for a credit each. */
 export function NameThem({ rows }: { rows: Rows }) {
   const { columns, names } = useColumns()
   const narrow = useNarrow()
@@ -63,7 +63,7 @@ function NameOne({ column, rows, names }: Props) {
   )
 }
 
-/** The ids that the cells of a page name, by column, so that no page is unpacked again for them. */
+/** The ids in the cells of a page, by column, so that pages need not be unpacked again for them. */
 const named = new WeakMap<Page, Map<string, string[]>>()
 
 function namedOn(page: Page, key: string): string[] {
@@ -74,7 +74,7 @@ function namedOn(page: Page, key: string): string[] {
   return found
 }
 
-/** idsWithout are ids of rows that have no name yet, of those that a cell names. */
+/** idsWithout are ids of rows without a name yet, among those that cells name. */
 function idsWithout(rows: Rows, key: string, { records }: Names): string[] {
   const found = new Set<string>()
   for (const page of rows.pages) {

@@ -5,20 +5,20 @@ import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
 export type Presentation = Schemas['Presentation']
 
-/** Look is what a presentation stores of a table. */
+/** Look is the part of a presentation about a table. */
 export interface Look {
   /** Undefined: the default. */
   columns?: Chosen[]
   sort?: Sort
 }
 
-/** What the entry with the order and widths of all columns begins with; the rest is as in an address. */
+/** The prefix of the entry with the order and widths of all columns; the rest is as in an address. */
 const arranged = 'columns:'
 
 /**
- * toPresentation returns the look of a table as a View stores it: what is shown and hidden other
- * than by default. A View has no place for order and widths, but ids of columns are any text: one
- * more entry has them, if they do not follow. Who does not know it ignores it.
+ * toPresentation returns the look of a table as a View stores it: columns shown and hidden in
+ * contrast to the default. A View has no field for order and widths, but ids of columns are any
+ * text: an additional entry has them, unless they are the default. Other programs ignore it.
  */
 export function toPresentation(table: TableName, { columns, sort }: Look): Presentation {
   const visibility: Record<string, boolean> = {}
@@ -39,26 +39,26 @@ export function toPresentation(table: TableName, { columns, sort }: Look): Prese
 
 type Visibility = Presentation['column_visibility']
 
-/** following are the columns in their usual order, without those that are hidden, and then those that are shown. */
+/** following are the columns in their default order, without the hidden ones, followed by the shown ones. */
 const following = (table: TableName, visibility: Visibility): Chosen[] => [
   ...defaults(table).filter(({ key }) => visibility[key] !== false),
   ...fieldsOf(table).flatMap(({ key }) => (visibility[key] === true ? [{ key }] : [])),
 ]
 
-/** arrangedIn are the columns with their order and widths, of the one entry or of those of before. */
+/** arrangedIn are the columns with their order and widths, from the one entry or from the older form. */
 function arrangedIn(table: TableName, visibility: Visibility): Chosen[] {
   const placed: [number, Chosen][] = []
   for (const [id, visible] of Object.entries(visibility)) {
     if (!visible) continue
     if (id.startsWith(arranged)) return parseColumns(table, id.slice(arranged.length)) ?? defaults(table)
-    // Each column had an entry of its own, "position:key:width" or "position:key".
+    // The older form had an entry for each column, "position:key:width" or "position:key".
     const [, position, key, width] = /^(\d{1,3}):(\w+)(?::(\d{1,5}))?$/.exec(id) ?? []
     if (key) placed.push([Number(position), width ? { key, width: Number(width) } : { key }])
   }
   return placed.sort(([a], [b]) => a - b).map(([, column]) => column)
 }
 
-/** fromPresentation is the inverse of toPresentation. It ignores what it does not know. */
+/** fromPresentation is the inverse of toPresentation. It ignores unknown entries. */
 export function fromPresentation(table: TableName, { sorting, column_visibility: visibility }: Presentation): Look {
   // Another program may have hidden and shown columns since.
   const placed = arrangedIn(table, visibility).filter(({ key }) => visibility[key] !== false)

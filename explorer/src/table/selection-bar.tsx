@@ -11,13 +11,13 @@ interface Props {
   /** How many rows are loaded, and how many match. */
   loaded: number
   total: number
-  /** Reads all rows that match; busy while it does, and stop ends it. */
+  /** Reads all matching rows; busy while it does, and stop ends it. */
   readRest: () => void
   busy: boolean
   stop: () => void
 }
 
-/** SelectionBar says how many rows are selected, and what one can do with them. */
+/** SelectionBar shows how many rows are selected, and the actions on them. */
 export function SelectionBar({ selection, picked, onPick, loaded, total, readRest, busy, stop }: Props) {
   const { count, ids } = selection
   const missing = count - ids.length

@@ -1,7 +1,7 @@
 import type { Rows } from '../api/pages'
 import type { AnyRecord, Dataset } from '../datasets'
 
-/** Picked says which rows are selected: those with the ids, or all that match but these. */
+/** Picked is a selection of rows: those with the ids, or all matching ones except these. */
 export interface Picked {
   all: boolean
   ids: ReadonlySet<string>
@@ -12,7 +12,7 @@ export const everything: Picked = { all: true, ids: new Set() }
 
 export const isPicked = ({ all, ids }: Picked, id: string) => ids.has(id) !== all
 
-/** pick selects rows, or no longer. */
+/** pick selects or deselects rows. */
 export function pick(picked: Picked, rows: string[], on: boolean): Picked {
   const ids = new Set(picked.ids)
   for (const id of rows) {
@@ -22,19 +22,19 @@ export function pick(picked: Picked, rows: string[], on: boolean): Picked {
   return { all: picked.all, ids }
 }
 
-/** countOf is how many rows are selected of those that match. */
+/** countOf is the number of selected rows among the matching ones. */
 export const countOf = ({ all, ids }: Picked, total: number) => (all ? Math.max(0, total - ids.size) : ids.size)
 
-/** Selection is what an action on selected rows works on. */
+/** Selection is the input of an action on selected rows. */
 export interface Selection {
   dataset: Dataset
-  /** How many rows are selected, with those that are not loaded. */
+  /** The number of selected rows, including those that are not loaded. */
   count: number
   /** The selected rows that are loaded, in the order of the table. */
   ids: string[]
-  /** records returns the rows of ids. They are paid for. */
+  /** records returns the rows of ids, which are paid for. */
   records: () => AnyRecord[]
-  /** The keys of the columns in sight. */
+  /** The keys of the visible columns. */
   columns: string[]
   clear: () => void
 }

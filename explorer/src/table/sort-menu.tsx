@@ -3,7 +3,10 @@ import { useSearch } from '../search/context'
 import { fieldOf, fieldsOf, tableOf } from './fields'
 import { sortedBy, sortOn, usualSort } from './sort'
 
-/** SortMenu sorts by anything that the service sorts by, whether or not it is a column. Rows of the search before are not in its order yet. */
+/**
+ * SortMenu sorts by anything that the service sorts by, whether or not it is a column. Rows of
+ * the former search do not have its order yet.
+ */
 export function SortMenu({ applied }: { applied: boolean }) {
   const { state, change } = useSearch()
   const { dataset, sort } = state

@@ -11,19 +11,19 @@ const usual: Record<Dataset, Sort> = {
 
 type Of = Pick<SearchState, 'dataset' | 'source'> & { query?: string }
 
-/** usualSort is the order of a search that names none; a text in Data has that of the best match. */
+/** usualSort is the default order of a search; for a text in Data that of the best match. */
 export const usualSort = ({ dataset, query, source }: Of) => (query && !source ? undefined : usual[dataset])
 
-/** orderOf is the order that a search has, whether or not it names one. */
+/** orderOf is the effective order of a search. */
 export const orderOf = (state: SearchState): Sort | undefined => state.sort ?? usualSort(state)
 
-/** sortOn returns the search in the first order of a field: names from A on, all else from the highest. */
+/** sortOn returns the search in the first order of a field: names from A on, all others from the highest. */
 export const sortOn = (state: SearchState, field: string): SearchState => ({
   ...state,
   sort: { field, order: field === 'name' ? 'asc' : 'desc' },
 })
 
-/** sortedBy returns the search in the order of a field, or in the other order if it is that already. */
+/** sortedBy returns the search in the order of a field, or in the reverse order if it already has it. */
 export function sortedBy(state: SearchState, field: string): SearchState {
   const now = orderOf(state)
   if (now?.field !== field) return sortOn(state, field)

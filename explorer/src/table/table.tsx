@@ -22,11 +22,11 @@ import { useColumns } from './use-columns'
 interface Props {
   /** How many records match, as far as that is counted. */
   count: number | undefined
-  /** The rows of the search before, in place of those of this one. */
+  /** The rows of the former search, in place of those of this one. */
   former: Former | undefined
 }
 
-/** Table shows the rows that were loaded, and loads more. */
+/** Table shows the loaded rows, and loads more. */
 export function Table({ count, former }: Props) {
   const { state, body } = useSearch()
   const { dataset } = state
@@ -104,7 +104,7 @@ export function Table({ count, former }: Props) {
 
 const sortOf = ({ of: { sort } }: Former) => ({ sort }) as { sort?: NonNullable<typeof sort> }
 
-/** readOf says when rows were read, and of which release. */
+/** readOf is when rows were read, and from which release. */
 function readOf(rows: Rows): string | undefined {
   const first = rows.pages[0]?.read
   return first && `Read at ${formatMoment(new Date(first.at))}${first.release ? ` · release ${first.release}` : ''}`
@@ -145,13 +145,13 @@ function More({ price, query, more }: MoreProps) {
   )
 }
 
-/** NarrowChooser chooses the columns where they have no names. */
+/** NarrowChooser chooses the columns where there is no header. */
 function NarrowChooser() {
   const { chosen, choose } = useColumns()
   return useNarrow() ? <Chooser chosen={chosen} choose={choose} narrow /> : null
 }
 
-/** useSelection is which rows are selected. Of other rows those stay selected that were. */
+/** useSelection is the selection of rows. When the rows change, those that were selected stay selected. */
 function useSelection(name: string, rows: Rows, total: number) {
   const { state } = useSearch()
   const [picked, setPicked] = useState(nothing)

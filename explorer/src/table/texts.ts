@@ -2,7 +2,7 @@ import { cellOf, row } from '../csv'
 import { valueOf } from '../search/columns'
 import type { AnyRecord } from '../datasets'
 
-/** cellText is what a cell is copied as, for a program: 25000, 2024-05-01T00:00:00.000Z. */
+/** cellText is the copied text of a cell, for programs: 25000, 2024-05-01T00:00:00.000Z. */
 export function cellText(record: AnyRecord, key: string): string {
   const value = valueOf(record, key) ?? ''
   return Array.isArray(value) ? value.join(', ') : String(value)

@@ -20,13 +20,13 @@ interface Options {
 
 export type Actions = ReturnType<typeof useActions>
 
-/** useActions is what can be done with the rows and cells of a table, by key or mouse. */
+/** useActions has the actions on the rows and cells of a table, by key or mouse. */
 export function useActions({ rows, columns, active, picked, onPick, onEnd }: Options) {
   const { state, change } = useSearch()
   const { movingRef, setColumn } = active
-  // The cell that is changed.
+  // The cell being edited.
   const [editing, setEditing] = useState<{ id: string; key: string }>()
-  // Where a range of selected rows begins.
+  // The start of a range of selected rows.
   const anchor = useRef(0)
 
   const open = (index: number) => {

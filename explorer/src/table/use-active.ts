@@ -8,11 +8,11 @@ export interface Active {
   column: number | undefined
   setRow: (row: number) => void
   setColumn: (column: number | undefined) => void
-  /** Set while a key moves on: the row or the cell gets the focus when it is drawn. */
+  /** Set while a key moves: the row or the cell gets the focus when it is rendered. */
   movingRef: RefObject<boolean>
 }
 
-/** useActive has the active row of a table: of another table its first, or the one that the drawer goes on to. */
+/** useActive has the active row of a table: of another table its first, or the one that the drawer steps to. */
 export function useActive(name: string, rows: Rows, shown: string | undefined): Active {
   const first = () => Math.max(0, shown ? rows.indexOf(shown) : 0)
   const [row, setRow] = useState(first)
@@ -32,12 +32,12 @@ export function useActive(name: string, rows: Rows, shown: string | undefined): 
   return { row, column, setRow, setColumn, movingRef }
 }
 
-/** useFocus gives the focus to the active row or cell after a move. */
+/** useFocus moves the focus to the active row or cell after a move. */
 export function useFocus({ row, column, movingRef }: Active) {
   useEffect(() => {
     if (!movingRef.current) return
     const element = document.getElementById(column === undefined ? rowID(row) : cellID(row, column))
-    // It may be drawn only after the next scrolling.
+    // It may be rendered only after the next scroll.
     if (!element) return
     movingRef.current = false
     element.focus({ preventScroll: true })

@@ -7,7 +7,7 @@ import { columnsOf } from '../search/columns'
 import { defaults, normal, remember, remembered, type Chosen } from './choice'
 import { fieldOf, tableOf } from './fields'
 
-// What the page was opened with is shown as it says.
+// An address with columns has priority when the page is opened.
 const opened = location.search && location.pathname + location.search
 
 /** useColumns returns the columns of the table, and how to choose others. */
@@ -32,7 +32,7 @@ export function useColumns() {
   const names = useRelatedNames(useQueryClient(), workspace.id)
   const columns = useMemo(() => {
     const values = new Map(fieldsOf(state.dataset).map((d) => [d.key, d.values ?? []]))
-    // Fields of records that have several values are named in the plural.
+    // Fields with several values have plural names.
     const called = (key: string, value: string) => {
       if (fieldOf(table, key)?.kind === 'member') {
         const member = members?.find((m) => m.id === value)

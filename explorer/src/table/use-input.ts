@@ -17,7 +17,7 @@ interface Options {
   onPick: (next: Picked) => void
 }
 
-/** useInput is what keys, the mouse and the focus do in a table. */
+/** useInput handles keys, the mouse and the focus in a table. */
 export function useInput({ rows, active, act, scroller, narrow, opened, picked, onPick }: Options) {
   const press = (e: React.KeyboardEvent) => {
     if (e.target instanceof HTMLElement && e.target.closest('.grid-head')) return

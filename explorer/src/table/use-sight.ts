@@ -4,10 +4,10 @@ import type { Active } from './use-active'
 
 /** Heights in pixels: of a row of a table, of a card on a narrow page, and of the names of the columns. */
 export const heights = { row: 36, card: 64, head: 32 }
-/** The next page is read when one scrolls on and this many loaded rows are left below. */
+/** The next page is read when the user scrolls and this many loaded rows are left below. */
 const ahead = 5
 
-/** Where each table was scrolled to, in pixels, for whoever comes back to it. */
+/** The scroll position of each table, in pixels, restored on return. */
 const offsets = new Map<string, number>()
 
 interface Options {
@@ -24,7 +24,7 @@ interface Options {
   onEnd: (() => void) | undefined
 }
 
-/** useSight says which rows are in sight, and scrolls so that the active one is. */
+/** useSight returns the visible rows, and scrolls the active one into view. */
 export function useSight({ name, count, narrow, scroller, active: { row, movingRef }, opened, onEnd }: Options) {
   useEffect(() => {
     void scroller.current?.scrollTo(0, offsets.get(name) ?? 0)
@@ -38,7 +38,7 @@ export function useSight({ name, count, narrow, scroller, active: { row, movingR
     overscan: 8,
     initialOffset: () => offsets.get(name) ?? 0,
     scrollPaddingEnd: narrow ? 0 : heights.head,
-    // The row that has the focus stays, however far one scrolls.
+    // The focused row stays rendered, however far the user scrolls.
     rangeExtractor: (range) => {
       const shown = defaultRangeExtractor(range)
       return shown.includes(row) || row >= count ? shown : [...shown, row].sort((a, b) => a - b)
@@ -51,13 +51,13 @@ export function useSight({ name, count, narrow, scroller, active: { row, movingR
   useEffect(() => {
     if (!opened || movingRef.current) return
     virtual.scrollToIndex(row)
-    // It is not the user who scrolls on.
+    // This scroll is not by the user.
     offsets.set(name, scroller.current?.scrollTop ?? 0)
   }, [opened, row, virtual, name, movingRef, scroller])
 
   const scrolled = (e: React.UIEvent<HTMLElement>) => {
     const box = e.currentTarget
-    // Rows that go away, or coming back to the table, scroll too.
+    // Removed rows, or returning to the table, scroll too.
     const on = box.scrollTop > (offsets.get(name) ?? 0)
     offsets.set(name, box.scrollTop)
     const below = box.scrollHeight - box.scrollTop - box.clientHeight

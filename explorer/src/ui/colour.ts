@@ -1,4 +1,4 @@
-/** colourOf returns what a token is in the theme that shows: its text names a colour for each. */
+/** colourOf returns the value of a token in the current theme: its text has a colour for each. */
 export function colourOf(token: string): string {
   const probe = document.createElement('i')
   probe.style.color = `var(${token})`

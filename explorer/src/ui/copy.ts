@@ -1,6 +1,6 @@
 import { notify } from './toast'
 
-/** copy puts a text into the clipboard, and says so, or that the browser does not let it. */
+/** copy copies a text to the clipboard, and confirms it, or reports that the browser does not permit it. */
 export async function copy(name: string, text: string): Promise<void> {
   try {
     // Pages without https have no clipboard.

@@ -8,7 +8,7 @@ interface Props {
   children: ReactNode
 }
 
-/** Dialog is open while it is there. The focus then returns to where it was. */
+/** Dialog is open while it is rendered. The focus then returns to its former element. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -28,7 +28,7 @@ export function Dialog({ title, onClose, children }: Props) {
       onClose={(e) => {
         if (e.currentTarget.open) return
         if (onClose) onClose()
-        // A second Escape closes it, whatever was said to the first.
+        // A second Escape closes it, even if the first was refused.
         else e.currentTarget.showModal()
       }}
     >

@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { formatNumber } from '../format'
 
 export interface Bar {
-  /** The ends of a range that has exactly what the bar counts; open if absent. */
+  /** The ends of a range that equals the bar; open if absent. */
   from?: string
   to?: string
   count: number

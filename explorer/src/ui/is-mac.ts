@@ -1,2 +1,2 @@
-/** isMac reports whether the command key has the place of Ctrl. */
+/** isMac reports whether the command key replaces Ctrl. */
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)

@@ -5,18 +5,18 @@ import { credits, formatMoment } from '../format'
 interface Props {
   error: Error
   retry?: () => void
-  /** What trying again costs at most, in credits. */
+  /** The maximum price of a retry, in credits. */
   price?: number
   /** Nothing else is on the page. */
   alone?: boolean
-  /** What was refused, for the heading, where it is no search: "The domain is not added". */
+  /** The refused action, for the heading, if it is not a search: "The domain is not added". */
   refused?: string
 }
 
-/** tryAgain is the text of a button that repeats a request. */
+/** tryAgain is the label of a button that repeats a request. */
 export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
-/** Notice says what went wrong with a request, and what to do. */
+/** Notice shows the error of a request, and what to do. */
 export function Notice({ error, retry, price, alone, refused }: Props) {
   const e = requestError(error)
   const { title, text, again } =
@@ -48,7 +48,7 @@ export function Notice({ error, retry, price, alone, refused }: Props) {
   )
 }
 
-/** saysWhy reports whether the service refused a request for what is in it, and says what would be right. */
+/** saysWhy reports whether the service refused a request for its content, and said what is valid. */
 const saysWhy = ({ status, code }: RequestError) =>
   status >= 400 && status < 500 && status !== 401 && status !== 429 && code !== 'provider_required'
 
@@ -60,7 +60,7 @@ export const viewGone = {
 const requestError = (error: Error) =>
   error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
 
-/** explain says what went wrong with a request, and whether trying again makes sense. */
+/** explain describes the error of a request, and whether a retry makes sense. */
 export function explain(error: Error): { title: string; text: string; again: boolean } {
   const e = requestError(error)
   const at = e.retryAt ? formatMoment(e.retryAt) : undefined
@@ -113,19 +113,19 @@ export function explain(error: Error): { title: string; text: string; again: boo
   return { title: 'This search is not valid', text: sentence(plain(e)), again: false }
 }
 
-/** Where the service says that one signs in. */
+/** The sign-in address in a message of the service. */
 const own = /\/session\/sign-in\?workspace=[0-9a-f-]{36}/
 
-/** What the service says of a plan that is not enough. */
+/** The plan in a message of the service. */
 const plan = /plan is (\w+)/
 
-/** plain says what is wrong with filters by the names that they have here: "Stage must be one of: pre filing, filed". */
+/** plain rewrites errors of filters with the labels shown here: "Stage must be one of: pre filing, filed". */
 const plain = ({ issues, message }: RequestError) =>
   issues.every(({ path: [of] }) => of === 'filters') && issues.length > 0
     ? issues.map(({ path: [, key], message: text }) => `${labelOf(String(key))} ${spaced(text)}`).join('; ')
     : message
 
-/** spaced are the values of a list as people read them. */
+/** spaced are the values of a list with spaces. */
 const spaced = (text: string) => (text.startsWith('must be one of') ? text.replaceAll('_', ' ') : text)
 
 const sentence = (message: string) => `${capital(message)}.`

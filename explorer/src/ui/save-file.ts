@@ -1,9 +1,9 @@
-/** saveFile hands a file to the browser, which puts it where it puts downloads. */
+/** saveFile passes a file to the browser as a download. */
 export function saveFile(name: string, content: Blob): void {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(content)
   link.download = name
   link.click()
-  // The browser has begun to read it by then.
+  // By then the browser has begun to read it.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

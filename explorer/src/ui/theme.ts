@@ -18,7 +18,7 @@ apply(stored())
 
 const listeners = new Set<() => void>()
 
-/** setTheme changes the theme; this browser keeps it. */
+/** setTheme changes the theme, and stores it in this browser. */
 export function setTheme(theme: Theme): void {
   localStorage.setItem(key, theme)
   apply(theme)

@@ -7,10 +7,10 @@ interface Toast {
   undo?: Undo
 }
 
-/** Undo takes back what was done. It may reject: then it says why, and can be tried again. */
+/** Undo reverts an action. It may reject: then it shows why, and can be retried. */
 type Undo = () => unknown
 
-/** How long a toast is there, in milliseconds. */
+/** How long a toast is shown, in milliseconds. */
 const life = 8000
 
 let current: Toast | undefined
@@ -24,12 +24,12 @@ function show(toast: Toast | undefined) {
   listeners.forEach((listen) => listen())
 }
 
-/** notify says what was done, and offers to undo it. */
+/** notify confirms an action, and offers to undo it. */
 export function notify(text: string, undo?: Undo): void {
   show({ id: Date.now(), text, ...(undo ? { undo } : {}) })
 }
 
-/** didNotWork says why something was not done. */
+/** didNotWork explains why something was not done. */
 export const didNotWork = (error: Error) => notify(`That did not work: ${error.message}`)
 
 async function run(undo: Undo) {
@@ -41,7 +41,7 @@ async function run(undo: Undo) {
   }
 }
 
-/** Toasts is where notify shows; it is once on the page. */
+/** Toasts shows notifications; it is once on the page. */
 export function Toasts() {
   const toast = useSyncExternalStore(
     (listen) => {

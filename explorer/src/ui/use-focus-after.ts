@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'react'
 
-/** How many frames what shall have the focus is waited for. */
+/** The maximum number of frames to wait for the element to focus. */
 const most = 60
 
 /**
- * useFocusAfter keeps the focus when a button that loads something goes away with it. Call
- * what it returns when the button is pressed. Once there is more than then, what find
- * returns has the focus; find takes how much there was.
+ * useFocusAfter preserves the focus when a button that loads something is removed. Call the
+ * returned function when the button is pressed. Once there are more items, the element that find
+ * returns gets the focus; find takes the former number.
  */
 export function useFocusAfter(find: (before: number) => HTMLElement | null | undefined, there: number): () => void {
   const before = useRef<number>(undefined)
@@ -14,7 +14,7 @@ export function useFocusAfter(find: (before: number) => HTMLElement | null | und
     const was = before.current
     if (was === undefined || there <= was) return
     before.current = undefined
-    // A virtual table draws its rows after it was measured, and its program may be on its way.
+    // A virtual table renders its rows after measuring, and its code may still be loading.
     const look = (frames: number) => {
       const found = find(was)
       if (found) found.focus()

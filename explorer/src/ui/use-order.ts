@@ -1,8 +1,8 @@
 import { useState } from 'react'
 
 /**
- * useOrder lets a list be put in another order: by Alt with arrows, or dragging. keys name the
- * items, however the list changes while one is dragged; to moves an item to a position.
+ * useOrder lets the user reorder a list, with Alt and arrows, or by dragging. keys identify the
+ * items, however the list changes during a drag; to moves an item to a position.
  */
 export function useOrder(keys: readonly string[], to: (from: number, position: number) => void) {
   // The item that is dragged, and the one below it.
@@ -12,7 +12,7 @@ export function useOrder(keys: readonly string[], to: (from: number, position: n
   }
   return {
     move,
-    /** itemProps are those of the element of an item. */
+    /** itemProps are the props of the element of an item. */
     itemProps: (i: number) => ({
       'data-over': drag && drag.over === keys[i] && drag.item !== keys[i] ? '' : undefined,
       onDragOver: (e: React.DragEvent) => {
@@ -34,12 +34,12 @@ export function useOrder(keys: readonly string[], to: (from: number, position: n
         move(i, i + step)
       },
     }),
-    /** handleProps are those of what the item is dragged by. */
+    /** handleProps are the props of the drag handle of an item. */
     handleProps: (i: number) => ({
       draggable: true,
       onDragStart: (e: React.DragEvent) => {
         const item = keys[i]
-        // A link or a text in it that is dragged is no item.
+        // Dragging a link or a text in it does not drag the item.
         if (e.target === e.currentTarget && item !== undefined) setDrag({ item, over: item })
       },
       onDragEnd: () => setDrag(undefined),

@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'react'
 
-/** How long one may wait before it is called slow, in milliseconds. */
+/** The delay after which a wait is called slow, in milliseconds. */
 const long = 400
 
-/** useSlow reports whether something has been waited for so long. */
+/** useSlow reports whether a wait is slow. */
 export function useSlow(waiting: boolean): boolean {
   const [slow, setSlow] = useState(false)
   if (!waiting && slow) setSlow(false)

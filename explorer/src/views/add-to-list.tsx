@@ -32,7 +32,7 @@ interface Props {
   onClose: () => void
 }
 
-/** AddToList adds records to a Static View that there is, or to a new one. */
+/** AddToList adds records to an existing Static View or to a new one. */
 export default function AddToList({ dataset, ids, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
@@ -53,7 +53,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const add = useMutation({
     mutationFn: async () => {
       const created = name === undefined ? undefined : await saveView(workspace.id, newList(dataset, name))
-      // A View that is made is chosen: trying again does not make another.
+      // A created View is chosen: a retry does not create another.
       if (created) {
         setChosen(created)
         setName(undefined)

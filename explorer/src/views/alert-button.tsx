@@ -4,12 +4,12 @@ import { alertQuery, canWatch, restText, settingAlert, type Alert } from '../api
 import type { View } from '../api/views'
 import { didNotWork } from '../ui/toast'
 
-/** AlertButton has this user told what begins to match a View, or no longer. */
+/** AlertButton switches this user's alert on a View on or off. */
 export function AlertButton({ view }: { view: View }) {
   const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
   const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: didNotWork })
   if (!canWatch(view) && !alert) return null
-  // What was asked for shows at once.
+  // The requested value is shown at once.
   const on = set.isPending ? set.variables !== false : alert !== undefined
   const Icon = on ? BellRing : BellPlus
   return (
@@ -35,7 +35,7 @@ const mails: [Alert['email'], string][] = [
   ['weekly', 'E-mail on Mondays'],
 ]
 
-/** AlertMail chooses how often the alert on a View is mailed, where there is one. */
+/** AlertMail chooses how often the alert on a View is mailed, if there is one. */
 export function AlertMail({ view }: { view: View }) {
   const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
   const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: didNotWork })

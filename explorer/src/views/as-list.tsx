@@ -13,7 +13,7 @@ import { notify } from '../ui/toast'
 import { SaveProblem } from './save-problem'
 import { addressOf } from './view-row'
 
-/** How many records are read for a list at most. */
+/** The maximum number of records read for a list. */
 export const mostListed = 10_000
 
 interface Props {
@@ -25,7 +25,10 @@ interface Props {
   onClose: () => void
 }
 
-/** AsList keeps exactly the records that the search finds now as a Static View. Those that are not loaded cost a credit each. */
+/**
+ * AsList saves the records that the search finds now as a Static View. Those that are not loaded
+ * cost a credit each.
+ */
 export function AsList({ book, name, count, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
@@ -41,14 +44,14 @@ export function AsList({ book, name, count, onClose }: Props) {
       gone.current = true
     }
   }, [])
-  // A list that was made is filled by the next attempt.
+  // A created list is filled by the next attempt.
   const made = useRef<View>(undefined)
   const make = useMutation({
     mutationFn: async () => {
       let { data, hasNextPage } = query
       const idsOf = () => new Rows(data?.pages ?? []).ids().slice(0, mostListed)
       while ((!data || hasNextPage) && idsOf().length < mostListed) {
-        // What was read stays loaded.
+        // Records that were read stay loaded.
         if (gone.current) return
         const next = await query.fetchNextPage({ cancelRefetch: false })
         if (next.error) throw next.error

@@ -12,11 +12,11 @@ interface Props {
   workspace: string
   dataset: Dataset
   batch: Batch
-  /** What is said of the records that were done: "are in the list now". */
+  /** The text for completed records: "are in the list now". */
   done: string
 }
 
-/** What each code means to people. */
+/** The meaning of each code, for people. */
 const reasons: Record<string, string> = {
   record_not_found: 'no longer in the dataset',
   not_found: 'no longer in the dataset',
@@ -27,10 +27,10 @@ const reasons: Record<string, string> = {
   internal: 'Atlas has failed',
 }
 
-/** How many of the records that failed are named. */
+/** How many of the failed records are named. */
 const named = 50
 
-/** BatchProgress shows how far a batch is, and then what became of its records. */
+/** BatchProgress shows the progress of a batch, and then the results of its records. */
 export function BatchProgress({ workspace, dataset, batch, done }: Props) {
   const client = useQueryClient()
   const { outcomes, total, running, error } = batch

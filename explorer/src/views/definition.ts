@@ -5,7 +5,8 @@ import { same } from '../search/conditions'
 import { daysOf, isRelative } from '../search/relative'
 import { isMixed, type Condition, type SearchState } from '../search/state'
 
-// Definition grammar v1 of docs/api.md (View definitions), and what of a search it can say.
+// Definition grammar v1 of docs/api.md (View definitions), and the part of a search that it can
+// express.
 
 interface Field {
   /** Its name in a definition. */
@@ -13,7 +14,7 @@ interface Field {
   kind: 'values' | 'number' | 'date'
   /** How many values it takes, if that is not 100. */
   most?: number
-  /** The field that says whether this one is known. */
+  /** The field for whether this one is known. */
   known?: string
 }
 
@@ -48,7 +49,7 @@ const grammar: Record<Book, Record<string, Field>> = {
   },
 }
 
-/** Loss is a condition that a View does not keep as it is. */
+/** Loss is a condition that a View cannot store unchanged. */
 export interface Loss {
   /** The key of the field, or words for another condition. */
   key?: string
@@ -58,7 +59,7 @@ export interface Loss {
 
 export interface Translation {
   definition: { version: 1; q: string; fields: Record<string, unknown> }
-  /** The search for what the definition says. */
+  /** The search for the definition. */
   kept: SearchState
   /** Without these the View finds more. */
   dropped: Loss[]
@@ -69,8 +70,8 @@ export interface Translation {
 const day = /^\d{4}-\d{2}-\d{2}$/
 
 /**
- * toDefinition translates a search to what a Dynamic View can keep. The View finds all
- * that the search finds: a condition that it cannot keep is dropped or widened, never narrowed.
+ * toDefinition translates a search to a Dynamic View's definition. The View finds everything that
+ * the search finds: a condition that it cannot store is dropped or widened, never narrowed.
  */
 export function toDefinition(state: SearchState, book: Book): Translation {
   const fields: Record<string, unknown> = {}
@@ -136,7 +137,7 @@ export function toDefinition(state: SearchState, book: Book): Translation {
   }
 }
 
-/** operators finds what means something in a search, and is text in a View. */
+/** operators finds characters that are operators in a search and plain text in a View. */
 const operators = /(^|\s)-["\p{L}\p{N}]|"|(^|\s)OR(\s|$)|\*(\s|$)/u
 
 /** unique leaves out values that differ only in case or in spaces around them. */
@@ -148,7 +149,7 @@ function unique(values: string[]): string[] {
   })
 }
 
-/** digits makes a number whole: null if the grammar cannot say it (1 to 15 digits, none below zero). */
+/** digits formats a whole number: null if the grammar cannot express it (1 to 15 digits, not negative). */
 function digits(text: string | undefined, round: (n: number) => number): string | null | undefined {
   if (text === undefined) return undefined
   const whole = String(round(Number(text)))
@@ -162,7 +163,7 @@ function ends(first: string, from: string | undefined, second: string, to: strin
   return { ...(from === undefined ? {} : { [first]: from }), ...(to === undefined ? {} : { [second]: to }) }
 }
 
-/** fromDefinition is the search that a Dynamic View stands for. */
+/** fromDefinition is the search of a Dynamic View. */
 export function fromDefinition({ definition }: View, book: Book): SearchState {
   const state: SearchState = { dataset: book, query: definition.q ?? '', conditions: {} }
   const fields = (definition.fields ?? {}) as Record<string, unknown>
@@ -180,7 +181,7 @@ export function fromDefinition({ definition }: View, book: Book): SearchState {
   return state
 }
 
-/** combined adds the conditions of a search within a View to those of the View, if both can be said together. */
+/** combined adds the conditions of a search within a View to those of the View, if the grammar can express both. */
 export function combined(view: SearchState, within: SearchState): { state: SearchState; dropped: Loss[] } {
   const conditions = { ...view.conditions }
   const dropped: Loss[] = []

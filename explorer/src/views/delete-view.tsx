@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 
-/** DeleteView says what is lost, and deletes. A View that is gone already is deleted. */
+/** DeleteView shows the effects, and deletes. A missing View counts as deleted. */
 export function DeleteView({ view, onClose }: { view: View; onClose: () => void }) {
   const remove = useMutation(deletingView(view.workspace_id))
   const deleted = () => {

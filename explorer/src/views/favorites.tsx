@@ -11,7 +11,7 @@ import { moved } from '../order'
 import { Star } from './star'
 import { addressOf } from './view-row'
 
-/** Favorites are this user's Views in an order of their own: by buttons, Alt with arrows, or dragging. */
+/** Favorites are this user's Views in their own order: by buttons, Alt with arrows, or dragging. */
 export function Favorites({ workspace }: { workspace: string }) {
   const client = useQueryClient()
   const options = favoritesQuery(workspace)
@@ -33,7 +33,7 @@ export function Favorites({ workspace }: { workspace: string }) {
       setSaid(`${view.name} is number ${to + 1}`)
     },
     onError: (error) => notify(`The order is not saved: ${error.message}`),
-    // One after the other: the last answer is the order that stays.
+    // Serialized: the last answer is the final order.
     scope: { id: 'favorites' },
     onSettled: () => viewsChanged(client, workspace),
   })

@@ -13,11 +13,11 @@ interface Props {
   kept: SearchState
   dropped: Loss[]
   widened: Loss[]
-  /** What the View does not show as the search does. */
+  /** Differences in how the View looks. */
   look: Loss[]
 }
 
-/** Kept says what a View keeps of a search, what it cannot, and what that does to the count. */
+/** Kept shows which parts of a search a View stores, which it cannot, and the effect on the count. */
 export function Kept({ book, kept, dropped, widened, look }: Props) {
   const search = useSearch()
   const { state } = search
@@ -59,7 +59,7 @@ export function Kept({ book, kept, dropped, widened, look }: Props) {
           </ul>
         </section>
       )}
-      {/* A View has the people that the workspace sees; counting them is not counting all. */}
+      {/* A View has only people that are visible to the workspace; counting them is not counting all. */}
       {!nothing && dropped.length + widened.length > 0 && book !== 'contacts' && <Difference kept={kept} book={book} />}
     </>
   )

@@ -7,7 +7,7 @@ import type { Loss } from './definition'
 
 const and = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** lostLook lists what a View does not show as the search does: an order, and columns in sight. */
+/** lostLook lists the differences in how a View looks: an order, and visible columns. */
 export function lostLook(state: SearchState, book: Book): Loss[] {
   const table = tableOf(state)
   const view = `view ${book}` as const

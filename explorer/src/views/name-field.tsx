@@ -2,7 +2,7 @@ import type { ComponentProps } from 'react'
 
 type Props = Omit<ComponentProps<'input'>, 'value' | 'onChange'> & { value: string; onChange: (name: string) => void }
 
-/** NameField asks for the name of a View. */
+/** NameField is the field for the name of a View. */
 export function NameField({ onChange, ...rest }: Props) {
   return (
     <label className="field">

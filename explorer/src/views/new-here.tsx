@@ -11,13 +11,13 @@ export function useNew(view: View): number {
   return data?.new_count ?? 0
 }
 
-/** NewCount says in a list of Views what is new in one. */
+/** NewCount shows in a list of Views the number of new records in one. */
 export function NewCount({ view }: { view: View }) {
   const count = useNew(view)
   return count > 0 ? <span className="new-count">{formatNumber(count)} new</span> : null
 }
 
-/** NewHere says above the rows of a View what is new, until the user has seen it. */
+/** NewHere shows above the rows of a View the number of new records, until the user has seen them. */
 export function NewHere({ view }: { view: View }) {
   const count = useNew(view)
   const unseen = useQuery({ ...unseenQuery(view.workspace_id, view.id), enabled: count > 0 })
@@ -34,13 +34,13 @@ export function NewHere({ view }: { view: View }) {
   )
 }
 
-/** Resting says in a list of Views that the alert on one rests. */
+/** Resting shows in a list of Views that the alert on one rests. */
 export function Resting({ view }: { view: View }) {
   const { data } = useQuery(alertQuery(view.workspace_id, view.id))
   return data?.rest ? <span className="quiet rest">{restText(data.rest)}</span> : null
 }
 
-/** RestsHere says above the rows of a View that its alert rests. */
+/** RestsHere shows above the rows of a View that its alert rests. */
 export function RestsHere({ view }: { view: View }) {
   const { data } = useQuery(alertQuery(view.workspace_id, view.id))
   const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: didNotWork })

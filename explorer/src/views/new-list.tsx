@@ -8,7 +8,7 @@ import { Dialog } from '../ui/dialog'
 import { NameField } from './name-field'
 import { SaveProblem } from './save-problem'
 
-/** NewList makes an empty Static View. */
+/** NewList creates an empty Static View. */
 export function NewList({ workspace, onClose }: { workspace: string; onClose: () => void }) {
   const [dataset, setDataset] = useState<Book>('projects')
   const [name, setName] = useState('')

@@ -13,7 +13,7 @@ interface Props {
   onClose: () => void
 }
 
-/** RemoveFromList takes records out of a Static View. They stay in Data and in the book. */
+/** RemoveFromList removes records from a Static View. They stay in Data and in the book. */
 export default function RemoveFromList({ list, ids, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()

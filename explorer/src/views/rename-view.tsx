@@ -8,7 +8,7 @@ import { isChanged, SaveProblem } from './save-problem'
 
 /** RenameView gives a View another name, for everyone. */
 export function RenameView({ view, onClose }: { view: View; onClose: () => void }) {
-  // The name that was there when the dialog opened, whatever is read meanwhile.
+  // The name when the dialog opened, whatever is read meanwhile.
   const [before] = useState(view)
   const [name, setName] = useState(view.name)
   const save = useMutation(savingView(view.workspace_id))

@@ -4,7 +4,7 @@ import { Problem } from '../ui/problem'
 /** isChanged reports that somebody has changed the View since it was read. */
 export const isChanged = (error: Error | null) => error instanceof RequestError && error.code === 'revision_conflict'
 
-/** SaveProblem says why a View was not saved. */
+/** SaveProblem explains why a View was not saved. */
 export function SaveProblem({ error }: { error: Error }) {
   return <Problem error={error} texts={texts} />
 }

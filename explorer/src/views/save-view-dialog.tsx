@@ -18,7 +18,7 @@ import { presentationOf } from './presentation'
 import { isChanged, SaveProblem } from './save-problem'
 import { addressOf } from './view-row'
 
-/** SaveViewDialog saves the present search as a Dynamic View, and says first what a View cannot keep of it. */
+/** SaveViewDialog saves the current search as a Dynamic View, and first shows which parts a View cannot store. */
 export default function SaveViewDialog({ book, onClose }: { book: Book; onClose: () => void }) {
   const { workspace, state, body, view } = useSearch()
   const edited = useQuery({ ...viewQuery(workspace.id, state.edits ?? ''), enabled: state.edits !== undefined })
@@ -39,7 +39,7 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
   const remove = useMutation(deletingView(workspace.id))
   const submit = () => {
     const common = { definition, presentation: presentationOf(state, update) }
-    // Without a revision it takes the place of what others have saved meanwhile.
+    // Without a revision it overwrites what others have saved meanwhile.
     const revision = update && !isChanged(save.error) ? { revision: update.revision } : {}
     const next = update
       ? { ...common, id: update.id, ...revision }

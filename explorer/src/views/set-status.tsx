@@ -19,7 +19,7 @@ interface Props {
   onClose: () => void
 }
 
-/** SetStatus sets status and tier of many records, and adds tags to them. What is left empty stays. */
+/** SetStatus sets status and tier of many records, and adds tags to them. Empty fields are not changed. */
 export default function SetStatus({ dataset, ids, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()

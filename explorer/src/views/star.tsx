@@ -3,7 +3,7 @@ import { Star as Icon } from 'lucide-react'
 import { setFavorite, viewsChanged, type View } from '../api/views'
 import { didNotWork } from '../ui/toast'
 
-/** Star makes a View a Favorite of this user, or no longer. */
+/** Star adds a View to this user's Favorites, or removes it. */
 export function Star({ view }: { view: View }) {
   const workspace = view.workspace_id
   const client = useQueryClient()
@@ -12,7 +12,7 @@ export function Star({ view }: { view: View }) {
     onSettled: () => viewsChanged(client, workspace),
     onError: didNotWork,
   })
-  // What was asked for shows at once.
+  // The requested value is shown at once.
   const on = set.isPending ? set.variables : view.is_favorite
   return (
     <button

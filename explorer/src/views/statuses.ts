@@ -11,31 +11,31 @@ import {
 } from '../api/book'
 import { inBatches, type Outcome, type Run } from '../api/batch'
 
-/** Setting is what many records get: other values, and more tags. */
+/** Setting is a change of many records: other values, and more tags. */
 export interface Setting {
   next: Partial<Pick<Annotations, 'workspace_status' | 'icp_tier'>>
   tags: string[]
 }
 
-/** changeOf is what to save of a record. Tags are replaced as a whole, so it has those that were there. */
+/** changeOf is the change of a record. Tags are replaced as a whole, so it includes the former ones. */
 export function changeOf({ next, tags }: Setting, had: Annotations | null): Partial<Annotations> {
   const before = had?.tags ?? []
   const missing = tags.filter((t) => !before.includes(t))
   return { ...next, ...(missing.length > 0 ? { tags: [...before, ...missing] } : {}) }
 }
 
-/** backOf takes a change back from a record that had none or other annotations before. Null takes it out of the book. */
+/** backOf reverts a change of a record, to other annotations or none. Null removes it from the book. */
 export function backOf(change: Partial<Annotations>, had: Annotations | null): Partial<Annotations> | null {
   return had && Object.fromEntries((Object.keys(change) as (keyof Annotations)[]).map((k) => [k, had[k] ?? null]))
 }
 
 /**
- * settingAll sets many records. undo gives back what those that were done had, and takes out
- * of the book those that were not in it; a record that somebody has changed since stays as it
- * is. It returns how many stayed.
+ * settingAll changes many records. undo restores the former values of the changed ones, and
+ * removes those from the book that were not in it; a record that somebody has changed since is
+ * not touched. It returns how many were not.
  */
 export function settingAll(client: QueryClient, workspace: string, book: Book, setting: Setting) {
-  /** What each record that was set had before, and has since. */
+  /** The former and the new values of each changed record. */
   const done = new Map<string, { had: Annotations | null; change: Partial<Annotations>; since: Annotations }>()
   const show = (ids: string[], results: BatchResult[]) => {
     const shown = ids.flatMap((id, i) => {
@@ -45,7 +45,8 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
     annotated(client, workspace, book, new Map(shown))
   }
   const run: Run = async (ids) => {
-    // Nobody pays to learn whether a record is in the book: who says that it is not learns what it has.
+    // Nobody pays to learn whether a record is in the book: a change that expects it not to be
+    // gets its values in the error.
     const changes = new Map<string, BatchChange>()
     const plan = (id: string, seen: Annotations | null) => changes.set(id, { id, seen, next: changeOf(setting, seen) })
     for (const id of ids) plan(id, done.get(id)?.since ?? null)
@@ -61,7 +62,7 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
           plan(id, result.now)
           left.push(id)
         } else if (result.status === 'ok' && result.now) {
-          // Of one that is set again, what it had at first.
+          // For a record that is changed again, its original values.
           const first = done.get(id)
           done.set(id, { had: first ? first.had : seen, change: { ...first?.change, ...next }, since: result.now })
         }

@@ -2,24 +2,24 @@ import { useEffect, useRef, useState } from 'react'
 import { inBatches, type Outcome, type Run } from '../api/batch'
 
 export interface Batch {
-  /** How many records there are to do; 0 before the start. */
+  /** How many records are to be done; 0 before the start. */
   total: number
   outcomes: Outcome[]
   running: boolean
-  /** Why it ended before it was through. */
+  /** Why it ended early. */
   error: Error | undefined
   start: (ids: string[], run: Run) => Promise<Outcome[]>
   stop: () => void
 }
 
-/** useBatch runs batches and keeps what became of each record. Starting again adds to that. */
+/** useBatch runs batches and collects the result of each record. A restart adds to that. */
 export function useBatch(): Batch {
   const [outcomes, setOutcomes] = useState<Outcome[]>([])
   const [total, setTotal] = useState(0)
   const [running, setRunning] = useState(false)
   const [error, setError] = useState<Error>()
   const controller = useRef<AbortController>(undefined)
-  // Nothing goes on that nobody sees.
+  // A batch stops when it is no longer visible.
   useEffect(() => () => controller.current?.abort(), [])
   const start = async (ids: string[], run: Run) => {
     const mine = new AbortController()

@@ -14,7 +14,7 @@ import { NewHere, RestsHere } from './new-here'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
 
-/** ViewHead stands above the search in a View: what the View is, and what one can do with it. */
+/** ViewHead stands above the search in a View: its description and actions. */
 export function ViewHead({ view }: { view: View }) {
   const search = useSearch()
   const dataset = datasetOf(view)
@@ -51,7 +51,7 @@ export function ViewHead({ view }: { view: View }) {
   )
 }
 
-/** Changed says that somebody else has changed what the View looks for since one has seen that. */
+/** Changed says that somebody else has changed the definition of the View since the user saw it. */
 function Changed({ view }: { view: View }) {
   const me = useQuery(sessionQuery).data?.id
   const definition = definitionOf(view)

@@ -9,7 +9,7 @@ import { RenameView } from './rename-view'
 
 const AddDialog = lazy(() => import('../boards/add-dialog'))
 
-/** ViewMenu has what one can do with a View. definition is the search that a Dynamic View stands for. */
+/** ViewMenu has the actions on a View. definition is the search of a Dynamic View. */
 export function ViewMenu({ view, definition }: { view: View; definition: SearchState | undefined }) {
   const [open, setOpen] = useState<'board' | 'rename' | 'delete'>()
   const id = useId()

@@ -14,7 +14,7 @@ import { lookOf } from './presentation'
 import { Star } from './star'
 import { ViewMenu } from './view-menu'
 
-/** addressOf is where a View is searched, as it looks. */
+/** addressOf is the address of a View's search, with its look. */
 export function addressOf(view: View): string {
   const dataset = datasetOf(view)
   const state: SearchState = { dataset, source: sourceOf(view), query: '', conditions: {} }
