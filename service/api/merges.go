@@ -12,8 +12,8 @@ import (
 
 // Merges says which records were merged into others. *postgres.Store implements it.
 type Merges interface {
-	// MergedInto returns the records that the given ones were merged into, by id. Records that
-	// still exist are ignored.
+	// MergedInto returns the records that the given ones were merged into, by id. A record that
+	// was added again after its merge may be among them.
 	MergedInto(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error)
 }
 
