@@ -405,48 +405,49 @@ func countedAt(in arguments, how string) (path string, refused *sdk.CallToolResu
 	return path, refused
 }
 
-func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
-	path, refused := countedAt(in, "facets")
+// counted asks how many records match. An answer that is longer than a result is refused, with
+// what would make it shorter; else its numbers are decoded into a value.
+func (c *call) counted(
+	ctx context.Context, in arguments, how, shorter string, into any,
+) (body []byte, refused *sdk.CallToolResult, err error) {
+	path, refused := countedAt(in, how)
 	if refused != nil {
-		return refused, nil
+		return nil, refused, nil
 	}
 	a, refused, err := c.send(ctx, request{method: "POST", path: path, body: c.body()})
 	if refused != nil || err != nil {
-		return refused, err
+		return nil, refused, err
 	}
 	if len(a.body) > c.server.MaxBytes {
-		return failed(fmt.Sprintf("The answer has %d bytes, more than the %d of a result. Nothing was charged.\nWhat to do: ask for fewer facets, or with a lower limit, a longer interval or a lower precision.", len(a.body), c.server.MaxBytes)), nil
+		return nil, failed(fmt.Sprintf(
+			"The answer has %d bytes, more than the %d of a result. Nothing was charged.\nWhat to do: ask for %s.",
+			len(a.body), c.server.MaxBytes, shorter)), nil
 	}
+	return a.body, nil, json.Unmarshal(a.body, into)
+}
+
+func countAndFacets(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
 	var got struct{ Data struct{ Count int } }
-	if err := json.Unmarshal(a.body, &got); err != nil {
-		return nil, err
+	body, refused, err := c.counted(ctx, in, "facets", "fewer facets, or with a lower limit, a longer interval or a lower precision", &got)
+	if refused != nil || err != nil {
+		return refused, err
 	}
-	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(a.body))
+	return done(fmt.Sprintf("%d %s match. Nothing charged.", got.Data.Count, in.Dataset), json.RawMessage(body))
 }
 
 // pivot counts a dataset, the book or a View by one or two fields.
 func pivot(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {
-	path, refused := countedAt(in, "pivot")
-	if refused != nil {
-		return refused, nil
-	}
-	a, refused, err := c.send(ctx, request{method: "POST", path: path, body: c.body()})
-	if refused != nil || err != nil {
-		return refused, err
-	}
-	if len(a.body) > c.server.MaxBytes {
-		return failed(fmt.Sprintf("The answer has %d bytes, more than the %d of a result. Nothing was charged.\nWhat to do: ask for fewer rows or columns by their limit, or a longer interval.", len(a.body), c.server.MaxBytes)), nil
-	}
 	var got struct {
 		Data struct {
 			Count int
 			Cells int `json:"cell_count"`
 		}
 	}
-	if err := json.Unmarshal(a.body, &got); err != nil {
-		return nil, err
+	body, refused, err := c.counted(ctx, in, "pivot", "fewer rows or columns by their limit, or a longer interval", &got)
+	if refused != nil || err != nil {
+		return refused, err
 	}
-	return done(fmt.Sprintf("%d %s match, in %d cells. Nothing charged.", got.Data.Count, in.Dataset, got.Data.Cells), json.RawMessage(a.body))
+	return done(fmt.Sprintf("%d %s match, in %d cells. Nothing charged.", got.Data.Count, in.Dataset, got.Data.Cells), json.RawMessage(body))
 }
 
 func readQuestion(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {

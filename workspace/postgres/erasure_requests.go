@@ -12,11 +12,14 @@ import (
 	"atlas/internal/fault"
 )
 
+// lockErasureRequests makes transactions wait for each other: two at once must not pass one limit.
+const lockErasureRequests = `SELECT pg_advisory_xact_lock(7034034037)`
+
 // AddErasureRequest adds a request, which is due at once. In an hour at most ofNetwork are
 // accepted from one network, at most ofAll in total: fault.TooManyRequests.
 func (s *System) AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil { // two concurrent requests must not pass one limit
+		if _, err := tx.Exec(ctx, lockErasureRequests); err != nil {
 			return err
 		}
 		var network, all int
@@ -53,7 +56,7 @@ func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Re
 // request for the same address sent them after a time.
 func (s *System) ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (mine bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(7034034037)`); err != nil {
+		if _, err := tx.Exec(ctx, lockErasureRequests); err != nil {
 			return err
 		}
 		tag, err := tx.Exec(ctx, `
