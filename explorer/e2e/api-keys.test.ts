@@ -1,7 +1,6 @@
 import { findings } from './axe'
-import { expect, link, service, test } from './service'
+import { expect, link, service, test, userWith } from './service'
 
-const workspace = () => service().workspaces[0]
 const call = (secret: string) =>
   fetch(`${service().base_url}/workspace/webhooks`, { headers: { Authorization: `Bearer ${secret}` } })
 
@@ -53,7 +52,7 @@ test('a key is made, shown once, gets a new secret and is revoked', async ({ pag
 })
 
 test('a member sees no keys', async ({ page }) => {
-  await page.goto(link(workspace()?.users.find((u) => u.role === 'member')?.email ?? ''))
+  await page.goto(link(userWith('member')))
   await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
   await page.goto('/settings/keys')
   await expect(page.getByText('Owners and admins see and make them.')).toBeVisible()

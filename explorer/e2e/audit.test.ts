@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from '@playwright/test'
 import { everywhere, findings } from './axe'
-import { expect, link, service, test } from './service'
+import { expect, link, test, userWith } from './service'
 import { admin, call, unique } from './workspace'
 
 interface Board {
@@ -10,7 +10,6 @@ interface Board {
 }
 const save = async (board: object, user = admin) =>
   (await call<{ board: Board }>('POST', '/workspace/boards/upsert', board, user)).board
-const userWith = (role: string) => service().workspaces[0]?.users.find((u) => u.role === role)?.email ?? ''
 
 /** open shows the audit log to somebody, by default the owner. */
 async function open(page: Page, email?: string): Promise<void> {

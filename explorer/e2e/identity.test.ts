@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import type { Page } from '@playwright/test'
 import { everywhere, findings } from './axe'
-import { binary, expect, link, service, test } from './service'
+import { answered, binary, expect, link, service, test, userWith } from './service'
 import { call } from './workspace'
 
 const workspace = service().workspaces[0]
-const userWith = (role: string) => workspace?.users.find((u) => u.role === role)?.email ?? ''
 const hostile = '<img src=x onerror=alert(1)>\u202e'
 const fresh = () => `firm-${Date.now().toString(36)}${Math.floor(Math.random() * 1e6)}.example`
 
@@ -25,9 +24,6 @@ async function open(page: Page, email?: string): Promise<void> {
   await page.goto('/settings/sign-in')
   await expect(page.getByRole('heading', { level: 1, name: 'Sign-in' })).toBeVisible()
 }
-
-const answered = (page: Page, path: string, method = 'POST') =>
-  page.waitForResponse((r) => r.url().includes(path) && r.request().method() === method)
 
 test('a domain is added, proved and deleted', async ({ page }) => {
   await open(page)

@@ -2,11 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { dirname, join } from 'node:path'
 import type { Page } from '@playwright/test'
 import { everywhere, findings } from './axe'
-import { baseURL, binary, expect, link, service, test } from './service'
+import { answered, baseURL, binary, expect, link, service, test, userWith } from './service'
 import { call } from './workspace'
 
 const workspace = service().workspaces[0]
-const userWith = (role: string) => workspace?.users.find((u) => u.role === role)?.email ?? ''
 const hostile = '<img src=x onerror=alert(1)>'
 
 async function open(page: Page, email?: string): Promise<void> {
@@ -15,9 +14,6 @@ async function open(page: Page, email?: string): Promise<void> {
   await page.goto('/settings/provisioning')
   await expect(page.getByRole('heading', { level: 1, name: 'Provisioning' })).toBeVisible()
 }
-
-const answered = (page: Page, path: string, method = 'POST') =>
-  page.waitForResponse((r) => r.url().includes(path) && r.request().method() === method)
 
 /** scim sends requests as the identity provider does. */
 const scim = (token: string, method: string, path: string, body?: object) =>

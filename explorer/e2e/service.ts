@@ -32,6 +32,13 @@ export function link(email?: string): string {
     .trim()
 }
 
+/** userWith returns the address of a user who has a role in the first workspace. */
+export const userWith = (role: string) => service().workspaces[0]?.users.find((u) => u.role === role)?.email ?? ''
+
+/** answered waits for the answer of the API to a request of a path. */
+export const answered = (page: Page, path: string, method = 'POST') =>
+  page.waitForResponse((r) => r.url().includes(path) && r.request().method() === method)
+
 /** used returns the credits that the first workspace has used. */
 export async function used(): Promise<number> {
   const { base_url, workspaces } = service()

@@ -1,10 +1,9 @@
 import type { BrowserContext, Page } from '@playwright/test'
 import { everywhere, findings } from './axe'
-import { enter, expect, link, service, test } from './service'
+import { enter, expect, link, service, test, userWith } from './service'
 import { call } from './workspace'
 
 const fresh = () => `new.${Date.now()}.${Math.floor(Math.random() * 1e6)}@people.example`
-const userWith = (role: string) => service().workspaces[0]?.users.find((u) => u.role === role)?.email ?? ''
 const person = (page: Page, text: string) => page.getByRole('listitem').filter({ hasText: text })
 
 /** settings opens a section as somebody, by default the owner. */

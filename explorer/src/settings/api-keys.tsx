@@ -21,6 +21,7 @@ import {
   useOf,
 } from './key-texts'
 import { Policy } from './key-policy'
+import { NameAndLife } from './name-and-life'
 import { Secret } from './secret'
 
 const KeyActions = lazy(() => import('./key-actions'))
@@ -100,30 +101,17 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
       }}
     >
       <div className="actions">
-        <input
-          type="text"
-          required
-          value={name}
-          onChange={(e) => setName(e.target.value)}
-          aria-label="Name of the key"
+        <NameAndLife
+          what="key"
+          life="How long it lives"
           placeholder="What it is for, such as Nightly export"
-          maxLength={120}
+          lives={lives}
+          name={name}
+          setName={setName}
+          days={days}
+          setDays={setDays}
+          disabled={create.isPending || chosen.length === 0}
         />
-        <select
-          className="control"
-          aria-label="How long it lives"
-          value={days}
-          onChange={(e) => setDays(Number(e.target.value))}
-        >
-          {lives.map(([n, text]) => (
-            <option key={n} value={n}>
-              {text}
-            </option>
-          ))}
-        </select>
-        <button className="button primary" disabled={create.isPending || chosen.length === 0}>
-          Make a key
-        </button>
       </div>
       <fieldset className="events">
         <legend>It may</legend>

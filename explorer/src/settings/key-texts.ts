@@ -41,8 +41,8 @@ export function stateOf({ state, expires_at, revoked_at }: ApiKey): string {
   }
 }
 
-/** useOf describes when and from where a key was last used. */
-export function useOf({ last_used_at, last_network }: ApiKey): string {
+/** useOf describes when and from where a key or a token was last used. */
+export function useOf({ last_used_at, last_network }: Pick<ApiKey, 'last_used_at' | 'last_network'>): string {
   if (!last_used_at) return 'never used'
   const from = last_network ? ` from ${last_network.replace(/\/32$/, '')}` : ''
   return `used ${formatMoment(new Date(last_used_at))}${from}`

@@ -1,10 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { createScimToken, revokeScimToken, scimTokensQuery, type ScimToken } from '../api/provisioning'
-import { formatDay, formatMoment } from '../format'
+import { formatDay } from '../format'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
+import { useOf } from './key-texts'
+import { NameAndLife } from './name-and-life'
 import { Secret } from './secret'
 
 const lives: [days: number, text: string][] = [
@@ -40,30 +42,17 @@ export function ScimTokens({ workspace }: { workspace: string }) {
           )
         }}
       >
-        <input
-          type="text"
-          required
-          value={name}
-          onChange={(e) => setName(e.target.value)}
-          aria-label="Name of the token"
+        <NameAndLife
+          what="token"
+          life="How long the token lives"
           placeholder="Which provider it is for, such as Okta"
-          maxLength={120}
+          lives={lives}
+          name={name}
+          setName={setName}
+          days={days}
+          setDays={setDays}
+          disabled={create.isPending}
         />
-        <select
-          className="control"
-          aria-label="How long the token lives"
-          value={days}
-          onChange={(e) => setDays(Number(e.target.value))}
-        >
-          {lives.map(([n, text]) => (
-            <option key={n} value={n}>
-              {text}
-            </option>
-          ))}
-        </select>
-        <button className="button primary" disabled={create.isPending}>
-          Make a token
-        </button>
       </form>
       {create.error && <Notice error={create.error} refused="No token was made" />}
       {shown?.secret && (
@@ -105,12 +94,6 @@ function stateOf({ state, expires_at, revoked_at }: ScimToken): string {
     case 'revoked':
       return `revoked ${revoked_at ? formatDay(revoked_at) : ''}`.trim()
   }
-}
-
-function useOf({ last_used_at, last_network }: ScimToken): string {
-  if (!last_used_at) return 'never used'
-  const from = last_network ? ` from ${last_network.replace(/\/32$/, '')}` : ''
-  return `used ${formatMoment(new Date(last_used_at))}${from}`
 }
 
 function Token({ workspace, of }: { workspace: string; of: ScimToken }) {

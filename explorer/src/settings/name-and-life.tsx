@@ -1,0 +1,51 @@
+interface NameAndLifeProps {
+  /** What is made, as in "Name of the …" and "Make a …". */
+  what: 'key' | 'token'
+  /** The accessible name of the choice of its life. */
+  life: string
+  placeholder: string
+  /** The lives to choose from, in days, with their texts. */
+  lives: [days: number, text: string][]
+  name: string
+  setName: (name: string) => void
+  days: number
+  setDays: (days: number) => void
+  disabled: boolean
+}
+
+/** NameAndLife are the fields that every new key or token has, and the button that makes it. */
+export function NameAndLife({
+  what,
+  life,
+  placeholder,
+  lives,
+  name,
+  setName,
+  days,
+  setDays,
+  disabled,
+}: NameAndLifeProps) {
+  return (
+    <>
+      <input
+        type="text"
+        required
+        value={name}
+        onChange={(e) => setName(e.target.value)}
+        aria-label={`Name of the ${what}`}
+        placeholder={placeholder}
+        maxLength={120}
+      />
+      <select className="control" aria-label={life} value={days} onChange={(e) => setDays(Number(e.target.value))}>
+        {lives.map(([n, text]) => (
+          <option key={n} value={n}>
+            {text}
+          </option>
+        ))}
+      </select>
+      <button className="button primary" disabled={disabled}>
+        Make a {what}
+      </button>
+    </>
+  )
+}
