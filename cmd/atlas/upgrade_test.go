@@ -89,6 +89,9 @@ func (w writable) settled(text []byte) []byte {
 // continues with it.
 func TestUpgradeFromReleases(t *testing.T) {
 	t.Parallel()
+	if *writtenRelease != "" {
+		writeRelease(t, filepath.Join(releases, *writtenRelease))
+	}
 	folders := must(os.ReadDir(releases))(t)
 	if len(folders) == 0 {
 		t.Fatal("no release has a folder")

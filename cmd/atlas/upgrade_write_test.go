@@ -27,7 +27,7 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-var writesRelease = flag.String("release", "", "the release, such as 1.0, whose folder of testdata/upgrade is written anew")
+var writtenRelease = flag.String("release", "", "TestUpgradeFromReleases first writes the folder of this release, such as 1.0, anew")
 
 // everySignal is what the export of a release asks for.
 var everySignal = client.Search{}
@@ -35,19 +35,15 @@ var everySignal = client.Search{}
 // suppressed is a line of a suppressed person.
 const suppressed = `{"id":"` + person + `","name":"Ada Gone","email":"ada@gone.example","updated_at":"2026-02-01"}`
 
-// TestWriteRelease writes the folder of a release, which TestUpgradeFromReleases reads:
+// writeRelease writes the folder of a release:
 //
-//	bin/atlas-dev stack run -- go test ./cmd/atlas -run TestWriteRelease -release 1.0
+//	bin/atlas-dev stack run -- go test ./cmd/atlas -run TestUpgradeFromReleases -release 1.0
 //
 // The folder of a release that is out stays as it is.
-func TestWriteRelease(t *testing.T) {
-	if *writesRelease == "" {
-		t.Skip("it writes a folder: name the release by -release")
-	}
+func writeRelease(t *testing.T, folder string) {
 	w := installed(t, pgtest.New(t))
 	record := w.recordElastic()
 	of := w.inhabit(record)
-	folder := filepath.Join(releases, *writesRelease)
 	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(folder, 0o750)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState, type RefObject } from 'react'
+import { useLayoutEffect, useRef, useState, type RefObject } from 'react'
 import type { Rows } from '../api/pages'
 import { cellID, rowID } from './grid-row'
 
@@ -32,9 +32,12 @@ export function useActive(name: string, rows: Rows, shown: string | undefined): 
   return { row, column, setRow, setColumn, movingRef }
 }
 
-/** useFocus moves the focus to the active row or cell after a move. */
+/**
+ * useFocus moves the focus to the active row or cell after a move. A passive effect of the
+ * render before would take the move for its own, and focus the row that was left.
+ */
 export function useFocus({ row, column, movingRef }: Active) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!movingRef.current) return
     const element = document.getElementById(column === undefined ? rowID(row) : cellID(row, column))
     // It may be rendered only after the next scroll.
