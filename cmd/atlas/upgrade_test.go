@@ -298,7 +298,7 @@ func installed(t *testing.T, d *pgtest.Databases) writable {
 	t.Helper()
 	s := &service{t: t, log: &syncBuffer{}, config: testConfig(t, d)}
 	s.config.IndexPrefix = ownPrefix(t)
-	s.config.ChangesKept = 10 * 365 * 24 * time.Hour // the feed of a release does not expire
+	s.config.ChangesRetention = 10 * 365 * 24 * time.Hour // the feed of a release does not expire
 	if err := s.config.Check(); err != nil {
 		t.Fatal(err)
 	}

@@ -86,8 +86,8 @@ type Counter struct {
 	// Threshold is the number of records of a principal in an hour above which an event is
 	// written; 0: none.
 	Threshold int64
-	// Kept is the retention of counts; 0: unlimited.
-	Kept time.Duration
+	// Retention is the retention of counts; 0: unlimited.
+	Retention time.Duration
 	Now  func() time.Time
 	Log  *slog.Logger
 	// Max bounds the entries in memory; 0 is 50,000.
@@ -215,9 +215,9 @@ func (c *Counter) Flush(ctx context.Context) error {
 	for k, n := range refused {
 		c.addRefused(k, n)
 	}
-	if now := c.Now(); failed == nil && c.Kept > 0 && now.Sub(c.forgotten) > time.Hour {
+	if now := c.Now(); failed == nil && c.Retention > 0 && now.Sub(c.forgotten) > time.Hour {
 		c.forgotten = now
-		failed = c.Store.ForgetCounts(ctx, now.Add(-c.Kept))
+		failed = c.Store.ForgetCounts(ctx, now.Add(-c.Retention))
 	}
 	return failed
 }

@@ -14,14 +14,14 @@ type Store interface {
 	// SealEvents chains up to limit events of ended transactions in their order, and
 	// returns their number. It is one transaction; at most one runs at once.
 	SealEvents(ctx context.Context, limit int, now time.Time) (int, error)
-	// UntoldHeads are chains that grew since TellHeads was called for them.
-	UntoldHeads(ctx context.Context, limit int) ([]Head, error)
-	TellHeads(ctx context.Context, told []Head) error
+	// UnloggedHeads are chains that grew since MarkLogged was called for them.
+	UnloggedHeads(ctx context.Context, limit int) ([]Head, error)
+	MarkLogged(ctx context.Context, heads []Head) error
 	// ForgetEvents deletes the events at the beginning of each chain, and the values, that
-	// are older than kept by the clock of the store. It calls sign for each new checkpoint,
+	// are older than retention by the clock of the store. It calls sign for each new checkpoint,
 	// with the previous one. It also returns an error for each chain of which it deletes
 	// nothing because an event is not what was chained.
-	ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *Head, was Checkpoint)) error
+	ForgetEvents(ctx context.Context, retention time.Duration, sign func(h *Head, was Checkpoint)) error
 	// WithLease runs work on one server at a time.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
@@ -45,18 +45,18 @@ type Sealer struct {
 	Who string
 	// Busy reports whether an error means that another server has the lease.
 	Busy func(error) bool
-	// Kept is the retention of events; 0: unlimited.
-	Kept time.Duration
+	// Retention is the retention of events; 0: unlimited.
+	Retention time.Duration
 	// Key signs checkpoints; nil: they are not signed.
 	Key ed25519.PrivateKey
-	// TellEvery is how often the newest digests are logged, and retention runs; 0 is an
+	// LogEvery is how often the newest digests are logged, and retention runs; 0 is an
 	// hour.
-	TellEvery time.Duration
+	LogEvery time.Duration
 	// Now is the clock.
 	Now func() time.Time
 	Log *slog.Logger
 
-	told time.Time
+	logged time.Time
 }
 
 // Run seals until ctx ends.
@@ -78,7 +78,7 @@ func (s *Sealer) Run(ctx context.Context) {
 	}
 }
 
-// Work seals new events and, every TellEvery, logs digests and applies retention.
+// Work seals new events and, every LogEvery, logs digests and applies retention.
 func (s *Sealer) Work(ctx context.Context) error {
 	for {
 		n, err := s.Store.SealEvents(ctx, sealAtOnce, s.Now())
@@ -89,20 +89,20 @@ func (s *Sealer) Work(ctx context.Context) error {
 			break
 		}
 	}
-	every := s.TellEvery
+	every := s.LogEvery
 	if every == 0 {
 		every = time.Hour
 	}
 	now := s.Now()
-	if now.Sub(s.told) < every && !now.Before(s.told) {
+	if now.Sub(s.logged) < every && !now.Before(s.logged) {
 		return nil
 	}
-	s.told = now // also if it fails: events are sealed every second, independently of the rest
-	if err := s.logHeads(ctx); err != nil || s.Kept <= 0 {
+	s.logged = now // also if it fails: events are sealed every second, independently of the rest
+	if err := s.logHeads(ctx); err != nil || s.Retention <= 0 {
 		return err
 	}
-	if err := s.Store.ForgetEvents(ctx, s.Kept, s.sign); err != nil && ctx.Err() == nil {
-		s.Log.Warn("events of the audit log stay longer than --audit-kept; trying again later", "error", err.Error())
+	if err := s.Store.ForgetEvents(ctx, s.Retention, s.sign); err != nil && ctx.Err() == nil {
+		s.Log.Warn("events of the audit log stay longer than --audit-retention; trying again later", "error", err.Error())
 	}
 	return ctx.Err()
 }
@@ -123,14 +123,14 @@ func (s *Sealer) sign(h *Head, was Checkpoint) {
 // so whoever owns its tables cannot change the logged digests.
 func (s *Sealer) logHeads(ctx context.Context) error {
 	for {
-		heads, err := s.Store.UntoldHeads(ctx, headsAtOnce)
+		heads, err := s.Store.UnloggedHeads(ctx, headsAtOnce)
 		if err != nil || len(heads) == 0 {
 			return err
 		}
 		for _, h := range heads {
 			s.Log.Info("audit digest", "chain", chainName(h.Chain), "number", h.Number, "digest", h.Digest.String())
 		}
-		if err := s.Store.TellHeads(ctx, heads); err != nil {
+		if err := s.Store.MarkLogged(ctx, heads); err != nil {
 			return err
 		}
 		if len(heads) < headsAtOnce {

@@ -169,11 +169,11 @@ func (s *System) UnchainedEvents(ctx context.Context, chain workspace.ID) (n int
 const headColumns = `chain, number, digest, kept_after, kept_digest, kept_at, signature`
 
 func collectHead(row pgx.CollectableRow) (h auditlog.Head, err error) {
-	var digest, kept []byte
+	var digest, checkpoint []byte
 	var at *time.Time
-	err = row.Scan((*uuid.UUID)(&h.Chain), &h.Number, &digest, &h.Checkpoint.Number, &kept, &at, &h.Checkpoint.Signature)
+	err = row.Scan((*uuid.UUID)(&h.Chain), &h.Number, &digest, &h.Checkpoint.Number, &checkpoint, &at, &h.Checkpoint.Signature)
 	copy(h.Digest[:], digest)
-	copy(h.Checkpoint.Digest[:], kept)
+	copy(h.Checkpoint.Digest[:], checkpoint)
 	if at != nil {
 		h.Checkpoint.At = at.UTC()
 	}
@@ -194,16 +194,16 @@ func (s *System) AuditHeads(ctx context.Context) ([]auditlog.Head, error) {
 	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains ORDER BY chain`)
 }
 
-// UntoldHeads implements auditlog.Store.
-func (s *System) UntoldHeads(ctx context.Context, limit int) ([]auditlog.Head, error) {
+// UnloggedHeads implements auditlog.Store.
+func (s *System) UnloggedHeads(ctx context.Context, limit int) ([]auditlog.Head, error) {
 	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains WHERE told < number ORDER BY chain LIMIT $1`, limit)
 }
 
-// TellHeads implements auditlog.Store.
-func (s *System) TellHeads(ctx context.Context, told []auditlog.Head) error {
+// MarkLogged implements auditlog.Store.
+func (s *System) MarkLogged(ctx context.Context, heads []auditlog.Head) error {
 	var chains []uuid.UUID
 	var numbers []int64
-	for _, h := range told {
+	for _, h := range heads {
 		chains, numbers = append(chains, arg(h.Chain)), append(numbers, h.Number)
 	}
 	_, err := s.pool.Exec(ctx, `UPDATE audit_chains c SET told = greatest(told, t.number)
@@ -297,12 +297,12 @@ const forgetAtOnce = 2000
 
 // ForgetEvents implements auditlog.Store. The checkpoint changes in the transaction that
 // deletes, so a chain is always complete.
-func (s *System) ForgetEvents(ctx context.Context, kept time.Duration, sign func(h *auditlog.Head, was auditlog.Checkpoint)) error {
+func (s *System) ForgetEvents(ctx context.Context, retention time.Duration, sign func(h *auditlog.Head, was auditlog.Checkpoint)) error {
 	var now time.Time
 	if err := s.pool.QueryRow(ctx, `SELECT clock_timestamp()`).Scan(&now); err != nil {
 		return toFault(err)
 	}
-	before := now.Add(-kept)
+	before := now.Add(-retention)
 	chains, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains c WHERE (
 		SELECT e.at FROM audit_events e WHERE coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = c.chain
 			AND e.number > c.kept_after ORDER BY e.number LIMIT 1) < $1`, before)

@@ -72,12 +72,12 @@ func TestWorkspaceIsDeletedWithItsLog(t *testing.T) {
 }
 
 // What gives access or leads data out of the house has its event, whatever program changes it.
-func TestWhatTheAuditLogTells(t *testing.T) {
+func TestWhatTheAuditLogRecords(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.run(t, w.one.ID, everything)
 	w.sealAll(t)
-	told := len(w.chain(t, w.one.ID))
+	logged := len(w.chain(t, w.one.ID))
 	values := func() (n int) {
 		fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*) FROM audit_values`).Scan(&n))
 		return n
@@ -117,8 +117,8 @@ func TestWhatTheAuditLogTells(t *testing.T) {
 		before := values()
 		w.run(t, w.one.ID, c.change)
 		w.sealAll(t)
-		now := w.chain(t, w.one.ID)[told:]
-		told += len(now)
+		now := w.chain(t, w.one.ID)[logged:]
+		logged += len(now)
 		switch {
 		case c.action == "":
 			if len(now) > 0 || values() != before {
@@ -137,7 +137,7 @@ func TestApplicationMakesUpNoEvents(t *testing.T) {
 	w := newWorld(t)
 	ctx := t.Context()
 	w.sealAll(t)
-	told := len(w.chain(t, w.one.ID))
+	logged := len(w.chain(t, w.one.ID))
 	for _, event := range []string{
 		`'api_key_policy.changed', 'api_key_policy'`, `'member.removed', 'member'`, `'webhook.tested', 'member'`, `NULL, NULL`,
 	} {
@@ -157,7 +157,7 @@ func TestApplicationMakesUpNoEvents(t *testing.T) {
 		return err
 	}))
 	w.sealAll(t)
-	if now := w.chain(t, w.one.ID)[told:]; len(now) != 1 || now[0].By.Kind != auditlog.Service {
+	if now := w.chain(t, w.one.ID)[logged:]; len(now) != 1 || now[0].By.Kind != auditlog.Service {
 		t.Errorf("an operator: %+v", now)
 	}
 	// An operator is one.
@@ -165,7 +165,7 @@ func TestApplicationMakesUpNoEvents(t *testing.T) {
 	_, err := operator.Pool().Exec(ctx, `UPDATE workspaces SET name = 'Other' WHERE id = $1`, w.one.ID.String())
 	fatal(t, err)
 	w.sealAll(t)
-	if now := w.chain(t, w.one.ID)[told+1:]; len(now) != 1 || now[0].By.Kind != auditlog.Operator {
+	if now := w.chain(t, w.one.ID)[logged+1:]; len(now) != 1 || now[0].By.Kind != auditlog.Operator {
 		t.Errorf("no operator: %+v", now)
 	}
 }
@@ -180,13 +180,13 @@ func TestClaimsAreAudited(t *testing.T) {
 	})
 	fatal(t, err)
 	p.sealAll(t)
-	told := len(p.chain(t, p.one.ID))
+	logged := len(p.chain(t, p.one.ID))
 	account, request := workspace.NewUserID(), workspace.NewUUID().String()
 	ctx := workspace.WithOrigin(t.Context(), workspace.OriginOf(netip.MustParseAddr("203.0.113.77"), request))
 	claimed, err := p.system.ClaimUser(ctx, account, "mia@new.example")
 	fatal(t, err)
 	p.sealAll(t)
-	now := p.chain(t, p.one.ID)[told:]
+	now := p.chain(t, p.one.ID)[logged:]
 	if !claimed || len(now) != 1 || now[0].Action != "member.claimed" || now[0].By.ID != [16]byte(account) ||
 		now[0].Network.String() != "203.0.113.0/24" || now[0].Request != request || now[0].ObjectID != [16]byte(account) ||
 		!strings.Contains(string(now[0].Details), mia.ID.String()) {
@@ -284,7 +284,7 @@ func TestCursorsAndRetention(t *testing.T) {
 }
 
 // A value can be erased wherever it is written, and the erasure is logged.
-func TestErasedValuesAreTold(t *testing.T) {
+func TestErasedValuesAreAudited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := workspace.WithOrigin(t.Context(), workspace.OriginOf(netip.Addr{}, "calls of Maria@firm.example"))

@@ -49,7 +49,7 @@ func (s *System) AddDelivered(ctx context.Context, all []auditlog.Delivered, thr
 				SELECT workspace_id, hour, principal_kind, principal_id, sum(records) AS records FROM records_delivered
 				WHERE (workspace_id, hour, principal_id) IN (SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[]))
 				GROUP BY 1, 2, 3, 4 HAVING sum(records) > $4 AND NOT bool_or(told)
-			), told AS (
+			), marked AS (
 				UPDATE records_delivered r SET told = true FROM above a
 				WHERE r.workspace_id = a.workspace_id AND r.hour = a.hour AND r.principal_id = a.principal_id
 			)
@@ -135,12 +135,12 @@ func (s *System) AddRefused(ctx context.Context, all []auditlog.Refused) error {
 			), fresh AS (
 				SELECT minute, network, row_number() OVER (PARTITION BY minute ORDER BY sum(times) DESC, network) AS place
 				FROM given WHERE network <> '0.0.0.0/0' AND (minute, network) NOT IN (SELECT * FROM known) GROUP BY 1, 2
-			), told AS (
+			), named AS (
 				SELECT * FROM known UNION ALL
 				SELECT minute, network FROM fresh WHERE place + (SELECT count(*) FROM known k WHERE k.minute = fresh.minute) <= $5
 			)
 			INSERT INTO failed_sign_ins AS f (minute, reason, network, times)
-			SELECT g.minute, g.reason, coalesce(t.network, '0.0.0.0/0'), sum(g.times) FROM given g LEFT JOIN told t USING (minute, network)
+			SELECT g.minute, g.reason, coalesce(t.network, '0.0.0.0/0'), sum(g.times) FROM given g LEFT JOIN named t USING (minute, network)
 			GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 			ON CONFLICT ON CONSTRAINT failed_sign_ins_pkey DO UPDATE SET times = f.times + excluded.times`,
 			minutes, reasons, networks, times, networksOfAMinute)

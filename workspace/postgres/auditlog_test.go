@@ -152,7 +152,7 @@ func TestCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestChainTellsOfChangedRows(t *testing.T) {
+func TestChainShowsChangedRows(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]string{
 		"edited":          `UPDATE audit_events SET action = 'api_key.revoked' WHERE workspace_id = $1 AND number = 2`,
@@ -188,7 +188,7 @@ func TestChainTellsOfChangedRows(t *testing.T) {
 				}
 			}
 			if r := w.verify(t, w.one.ID, nil); len(r.Problems) == 0 {
-				t.Errorf("nothing is told: %+v", r)
+				t.Errorf("nothing is found: %+v", r)
 			}
 			if r := w.verify(t, w.two.ID, nil); len(r.Problems) > 0 {
 				t.Errorf("the other chain: %+v", r)
@@ -220,7 +220,7 @@ func TestRewrittenChainHasNotTheOldDigest(t *testing.T) {
 		t.Errorf("a chain that was written anew is one: %+v", r)
 	}
 	if r := w.verify(t, w.one.ID, &old); len(r.Problems) == 0 {
-		t.Errorf("nothing is told: %+v", r)
+		t.Errorf("nothing is found: %+v", r)
 	}
 }
 
@@ -365,15 +365,15 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	w.age(t, w.one.ID, 2)
 	w.sealAll(t)
 	all := w.chain(t, w.one.ID)
-	var told strings.Builder
+	var log strings.Builder
 	now := w.now // the clock of the server does not decide what is old
 	s := &auditlog.Sealer{
-		Store: w.system, Busy: func(error) bool { return false }, Kept: 24 * time.Hour, Key: private,
-		Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&told, nil)),
+		Store: w.system, Busy: func(error) bool { return false }, Retention: 24 * time.Hour, Key: private,
+		Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 	}
 	fatal(t, s.Work(ctx))
-	if !strings.Contains(told.String(), all[3].Digest.String()) {
-		t.Errorf("the digest of the last event is not logged: %s", told.String())
+	if !strings.Contains(log.String(), all[3].Digest.String()) {
+		t.Errorf("the digest of the last event is not logged: %s", log.String())
 	}
 	r, err := auditlog.Verify(ctx, w.system, w.one.ID, &all[1].Digest, public)
 	fatal(t, err)
@@ -393,13 +393,13 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 		t.Errorf("a forged checkpoint: %+v, %v", r, err)
 	}
 	// Everything is deleted, and the chain continues where it was.
-	now, s.Kept = now.Add(24*time.Hour), time.Nanosecond
+	now, s.Retention = now.Add(24*time.Hour), time.Nanosecond
 	_, err = w.system.Pool().
 		Exec(ctx, `UPDATE audit_chains SET kept_after = 2, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[1].Digest[:])
 	fatal(t, err)
 	fatal(t, s.Work(ctx))
-	if strings.Contains(told.String(), "somebody wrote it") {
-		t.Errorf("a checkpoint that is signed: %s", told.String())
+	if strings.Contains(log.String(), "somebody wrote it") {
+		t.Errorf("a checkpoint that is signed: %s", log.String())
 	}
 	_, err = w.directory.RestrictKey(ctx, w.keyOf[w.one.ID].ID, true)
 	fatal(t, err)
@@ -427,16 +427,16 @@ func TestRetentionOfABrokenChain(t *testing.T) {
 			w.sealAll(t)
 			w.run(t, w.one.ID, change)
 			before := w.chain(t, w.one.ID)
-			var told strings.Builder
+			var log strings.Builder
 			now := time.Now()
 			s := &auditlog.Sealer{
-				Store: w.system, Busy: func(error) bool { return false }, Kept: 24 * time.Hour,
-				Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&told, nil)),
+				Store: w.system, Busy: func(error) bool { return false }, Retention: 24 * time.Hour,
+				Now: func() time.Time { return now }, Log: slog.New(slog.NewTextHandler(&log, nil)),
 			}
 			fatal(t, s.Work(ctx))
 			fatal(t, s.Work(ctx)) // once an hour
-			if got := w.chain(t, w.one.ID); len(got) != len(before) || strings.Count(told.String(), "is broken") != 1 {
-				t.Errorf("%d events of %d, told: %s", len(got), len(before), told.String())
+			if got := w.chain(t, w.one.ID); len(got) != len(before) || strings.Count(log.String(), "is broken") != 1 {
+				t.Errorf("%d events of %d, log: %s", len(got), len(before), log.String())
 			}
 			if got := w.chain(t, w.two.ID); len(got) != 0 {
 				t.Errorf("%d events of a whole chain are left", len(got))
@@ -524,7 +524,7 @@ func TestWebhookOfAuditEvents(t *testing.T) {
 	}
 }
 
-func TestDeliveredRecordsAreCountedAndTold(t *testing.T) {
+func TestDeliveredRecordsAreCountedAndReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
@@ -546,23 +546,23 @@ func TestDeliveredRecordsAreCountedAndTold(t *testing.T) {
 	fatal(t, counters[0].Flush(ctx))
 	w.sealAll(t)
 	if n := len(w.chain(t, w.one.ID)); n != 4 {
-		t.Errorf("61 records are told: %d events", n)
+		t.Errorf("61 records are reported: %d events", n)
 	}
 	fatal(t, counters[1].Flush(ctx))
 	counters[0].Delivered(w.one.ID, key, "search_accounts", 500)
 	fatal(t, counters[0].Flush(ctx))
 	w.sealAll(t)
-	told := w.chain(t, w.one.ID)[4:]
-	if len(told) != 1 || told[0].Action != "reads.above_threshold" || told[0].By != auditlog.PrincipalOf(key) ||
-		!strings.Contains(string(told[0].Details), `"records": 122`) {
-		t.Errorf("told: %+v", told)
+	reported := w.chain(t, w.one.ID)[4:]
+	if len(reported) != 1 || reported[0].Action != "reads.above_threshold" || reported[0].By != auditlog.PrincipalOf(key) ||
+		!strings.Contains(string(reported[0].Details), `"records": 122`) {
+		t.Errorf("reported: %+v", reported)
 	}
 	now = now.Add(time.Hour)
 	counters[0].Delivered(w.one.ID, key, "search_accounts", 101)
 	fatal(t, counters[0].Flush(ctx))
 	w.sealAll(t)
 	if n := len(w.chain(t, w.one.ID)); n != 6 {
-		t.Errorf("another hour is not told: %d events", n)
+		t.Errorf("another hour is not reported: %d events", n)
 	}
 	got, err := w.app.Delivered(ctx, w.one.ID, auditlog.DeliveredQuery{Limit: 10})
 	fatal(t, err)

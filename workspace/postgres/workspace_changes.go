@@ -201,9 +201,9 @@ func changesOf(rows []changeRow) []audit.Change {
 	return list
 }
 
-// KeptChanges returns changes of a workspace with a later time than since, in their order,
+// StoredChanges returns changes of a workspace with a later time than since, in their order,
 // at most limit after a position.
-func (s *System) KeptChanges(
+func (s *System) StoredChanges(
 	ctx context.Context,
 	in workspace.ID,
 	since time.Time,
@@ -230,9 +230,9 @@ func (s *System) KeptChanges(
 	return changesOf(rows), after, err
 }
 
-// ChangesKeptSince returns the time from which on all changes of a workspace are stored;
+// ChangesStoredSince returns the time from which on all changes of a workspace are stored;
 // zero if all of them are.
-func (s *System) ChangesKeptSince(ctx context.Context, in workspace.ID) (at time.Time, err error) {
+func (s *System) ChangesStoredSince(ctx context.Context, in workspace.ID) (at time.Time, err error) {
 	if err := in.Check(); err != nil {
 		return at, err
 	}

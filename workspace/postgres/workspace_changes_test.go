@@ -310,8 +310,8 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 			_, err := w.store.WorkspaceHistory(t.Context(), in, uuid.New(), 1)
 			return err
 		},
-		"KeptChanges": func(in workspace.ID) error {
-			_, _, err := w.system.KeptChanges(t.Context(), in, w.now, last, 1)
+		"StoredChanges": func(in workspace.ID) error {
+			_, _, err := w.system.StoredChanges(t.Context(), in, w.now, last, 1)
 			return err
 		},
 	} {
@@ -319,7 +319,7 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("%s without a workspace: %v", name, err)
 		}
 	}
-	if kept, _, err := w.system.KeptChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(kept) > 0 {
+	if kept, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(kept) > 0 {
 		t.Errorf("an unknown workspace: %+v, %v", kept, err)
 	}
 	fatal(t, w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {

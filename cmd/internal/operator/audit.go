@@ -57,16 +57,16 @@ func (c *auditExportCmd) Run(ctx context.Context, s *cli.Streams) error {
 		if _, err := system.WorkspaceByID(ctx, c.Workspace); err != nil {
 			return err
 		}
-		kept, err := system.ChangesKeptSince(ctx, c.Workspace)
+		stored, err := system.ChangesStoredSince(ctx, c.Workspace)
 		if err != nil {
 			return err
 		}
-		if c.Since.Before(kept) {
-			fmt.Fprintf(s.Err, "changes from before %s are not kept\n", kept.UTC().Format(time.RFC3339))
+		if c.Since.Before(stored) {
+			fmt.Fprintf(s.Err, "changes from before %s are not stored\n", stored.UTC().Format(time.RFC3339))
 		}
 		for after := (audit.Position{}); ; {
 			var page []audit.Change
-			if page, after, err = system.KeptChanges(ctx, c.Workspace, c.Since.Time, after, auditPage); err != nil {
+			if page, after, err = system.StoredChanges(ctx, c.Workspace, c.Since.Time, after, auditPage); err != nil {
 				return err
 			}
 			if err := c.write(s, page); err != nil || len(page) < auditPage {

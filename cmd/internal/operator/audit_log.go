@@ -104,8 +104,8 @@ func shownDetails(e auditlog.Event) (string, error) {
 type auditVerifyCmd struct {
 	database
 	chainOption
-	Since    string `placeholder:"DIGEST" help:"A digest of the chain that was kept outside of the database: it must be in the chain."`
-	AuditKey string `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"existingfile" placeholder:"FILE" help:"The key of the servers, or its public half, in PEM: whether it signed where the kept part begins."`
+	Since    string `placeholder:"DIGEST" help:"A digest of the chain that was saved outside of the database: it must be in the chain."`
+	AuditKey string `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"existingfile" placeholder:"FILE" help:"The key of the servers, or its public half, in PEM: whether it signed where the stored part begins."`
 	All      bool   `help:"Verify all chains instead of one."`
 }
 
@@ -220,7 +220,7 @@ func verifyReport(r auditlog.Report, since *auditlog.Digest) VerifyReport {
 	case len(r.Problems) > 0:
 		v.Proved = "nothing after the first problem"
 	case r.Events == 0:
-		v.Proved = "nothing: no event is kept"
+		v.Proved = "nothing: no event is stored"
 	default:
 		v.Proved = fmt.Sprintf("events %d to %d follow each other without a gap and have the content that was chained", r.First, r.Last)
 		if since != nil && r.Since > 0 {
@@ -231,7 +231,7 @@ func verifyReport(r auditlog.Report, since *auditlog.Digest) VerifyReport {
 	if since != nil && r.Since > 0 {
 		v.NotProved += fmt.Sprintf(" after event %d", r.Since)
 	} else {
-		v.NotProved += " (give --since a digest that was kept outside)"
+		v.NotProved += " (give --since a digest that was saved outside)"
 	}
 	v.NotProved += fmt.Sprintf("; anything about %d events that are not chained yet", r.Unchained)
 	if r.Checkpoint.Number > 0 && (r.Signed == nil || !*r.Signed) {

@@ -18,15 +18,15 @@ import (
 
 // AuditLog has the options of the audit log.
 type AuditLog struct {
-	AuditKept      time.Duration `name:"audit-kept" env:"ATLAS_AUDIT_KEPT" default:"9600h" help:"How long events of the audit log and its counts are kept, 24h to 87600h (default: 9600h, 400 days)."`
-	AuditKey       string        `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"path" placeholder:"FILE" help:"Ed25519 key in PEM, as openssl genpkey -algorithm ed25519 makes it: it signs where the kept part of the audit log begins (default: nothing is signed)."`
-	ReadsThreshold int64         `name:"reads-threshold" env:"ATLAS_READS_THRESHOLD" default:"50000" help:"Records of a person or a key in an hour that the audit log tells, 0 to 1000000000 (default: 50000); 0: none."`
+	AuditRetention time.Duration `name:"audit-retention" env:"ATLAS_AUDIT_RETENTION" default:"9600h" help:"How long events of the audit log and its counts are stored, 24h to 87600h (default: 9600h, 400 days)."`
+	AuditKey       string        `name:"audit-key" env:"ATLAS_AUDIT_KEY" type:"path" placeholder:"FILE" help:"Ed25519 key in PEM, as openssl genpkey -algorithm ed25519 makes it: it signs where the stored part of the audit log begins (default: nothing is signed)."`
+	ReadsThreshold int64         `name:"reads-threshold" env:"ATLAS_READS_THRESHOLD" default:"50000" help:"Records of a person or a key in an hour above which the audit log reports it, 0 to 1000000000 (default: 50000); 0: none."`
 }
 
-func (c AuditLog) auditKept() time.Duration { return cmp.Or(c.AuditKept, 9600*time.Hour) }
+func (c AuditLog) auditRetention() time.Duration { return cmp.Or(c.AuditRetention, 9600*time.Hour) }
 
 func (c AuditLog) Check(f *cli.Problems) {
-	f.Duration("--audit-kept (ATLAS_AUDIT_KEPT)", c.auditKept(), 24*time.Hour, 10*365*24*time.Hour)
+	f.Duration("--audit-retention (ATLAS_AUDIT_RETENTION)", c.auditRetention(), 24*time.Hour, 10*365*24*time.Hour)
 	if _, err := c.auditKey(); err != nil {
 		f.Add("--audit-key (ATLAS_AUDIT_KEY): %v", err)
 	}
@@ -65,10 +65,10 @@ func wireAuditLog(
 	if err != nil {
 		return err
 	}
-	counter := &auditlog.Counter{Store: system, Threshold: c.ReadsThreshold, Kept: c.auditKept(), Now: now, Log: log}
+	counter := &auditlog.Counter{Store: system, Threshold: c.ReadsThreshold, Retention: c.auditRetention(), Now: now, Log: log}
 	sealer := &auditlog.Sealer{
 		Store: system, Who: fmt.Sprintf("%s, process %d", generation.Host(), os.Getpid()), Busy: isBusy,
-		Kept: c.auditKept(), Key: key, Now: now, Log: log,
+		Retention: c.auditRetention(), Key: key, Now: now, Log: log,
 	}
 	w.server.AuditLog = &auditlog.Reader{Store: store, Cursors: cursors}
 	w.server.SignInLog, w.server.Counts = system, counter

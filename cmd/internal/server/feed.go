@@ -37,12 +37,12 @@ func keepFeed(ctx context.Context, c Config, background *elastic.Client, store *
 		if isBusy(err) {
 			err = nil // its holder does it
 		}
-		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesKept()))
+		err = errors.Join(err, moveMerged(ctx, f.Live, store, system, feedInterval), system.ForgetChanges(ctx, c.changesRetention()))
 		if time.Since(forgotten) > time.Minute {
 			err = errors.Join(
 				err,
 				system.SettleWorkspaceChanges(ctx),
-				system.ForgetWorkspaceChanges(ctx, c.changesKept()),
+				system.ForgetWorkspaceChanges(ctx, c.changesRetention()),
 				system.ForgetAnswers(ctx),
 				system.ForgetErasureLinks(ctx),
 			)

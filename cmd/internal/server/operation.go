@@ -26,19 +26,19 @@ import (
 // Operation has the limits of a server, and the options of its shutdown, metrics and
 // traces.
 type Operation struct {
-	MetricsListen  string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
-	Traces         string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
-	MaxRequests    int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests that are worked on at once, 1 to 100000 (default: 1024); one more is answered 503 at once. Four times as many, and at least 256, may have bodies that are still coming."`
-	TrustedProxies []string      `name:"trusted-proxies" env:"ATLAS_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies before this server, separated by commas, such as 10.0.0.0/8: their X-Forwarded-For says who a client is, for limits by client address (default: none)."`
-	FreeRate       int           `name:"free-rate" env:"ATLAS_FREE_RATE" default:"20" help:"Requests a second of a key or user for operations without cost, such as facets and dry runs, 0 to 1000000 (default: 20); one more is answered 429; 0: no limit."`
-	FreeBurst      int           `name:"free-burst" env:"ATLAS_FREE_BURST" default:"60" help:"Requests of --free-rate at once, 1 to 1000000 (default: 60)."`
-	MaxCalls       int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
-	RequestTimeout time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
-	ChangesKept    time.Duration `name:"changes-kept" env:"ATLAS_CHANGES_KEPT" default:"2160h" help:"How long changes of global records and of workspaces can be followed, 1h to 87600h (default: 2160h, 90 days)."`
-	MCP            bool          `name:"mcp" env:"ATLAS_MCP" default:"true" negatable:"" help:"Serve agents at /mcp, by the Model Context Protocol (default: yes; --no-mcp or ATLAS_MCP=false: no)."`
-	MCPMaxBytes    int           `name:"mcp-max-bytes" env:"ATLAS_MCP_MAX_BYTES" default:"24000" help:"Bytes of the records of a result for an agent, 1000 to 1000000 (default: 24000)."`
-	Drain          time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
-	DrainPause     time.Duration `name:"drain-pause" env:"ATLAS_DRAIN_PAUSE" default:"5s" help:"How long a stopping server goes on taking requests, with readiness at 503, for balancers to notice; at most half of --drain, 0s to 5m (default: 5s)."`
+	MetricsListen    string        `name:"metrics-listen" env:"ATLAS_METRICS_LISTEN" placeholder:"HOST:PORT" help:"Address that Prometheus reads metrics from, at /metrics; empty: none. It asks for no key: keep it inside."`
+	Traces           string        `name:"traces" env:"ATLAS_TRACES" placeholder:"URL" help:"OpenTelemetry collector that takes traces by OTLP over HTTP, http(s)://host:port; default: OTEL_EXPORTER_OTLP_ENDPOINT, and without that there are none. OpenTelemetry's other variables hold too."`
+	MaxRequests      int           `name:"max-requests" env:"ATLAS_MAX_REQUESTS" default:"1024" help:"API requests that are worked on at once, 1 to 100000 (default: 1024); one more is answered 503 at once. Four times as many, and at least 256, may have bodies that are still coming."`
+	TrustedProxies   []string      `name:"trusted-proxies" env:"ATLAS_TRUSTED_PROXIES" sep:"," placeholder:"NETWORK" help:"Networks of the proxies before this server, separated by commas, such as 10.0.0.0/8: their X-Forwarded-For says who a client is, for limits by client address (default: none)."`
+	FreeRate         int           `name:"free-rate" env:"ATLAS_FREE_RATE" default:"20" help:"Requests a second of a key or user for operations without cost, such as facets and dry runs, 0 to 1000000 (default: 20); one more is answered 429; 0: no limit."`
+	FreeBurst        int           `name:"free-burst" env:"ATLAS_FREE_BURST" default:"60" help:"Requests of --free-rate at once, 1 to 1000000 (default: 60)."`
+	MaxCalls         int           `name:"elasticsearch-max-calls" env:"ATLAS_ELASTICSEARCH_MAX_CALLS" default:"256" help:"Calls of Elasticsearch under way at once for requests, 1 to 10000 (default: 256); a request that needs one more is answered 503 at once."`
+	RequestTimeout   time.Duration `name:"request-timeout" env:"ATLAS_REQUEST_TIMEOUT" help:"What one request may take, more than --search-timeout and up to 5m (default: --search-timeout and 20s)."`
+	ChangesRetention time.Duration `name:"changes-retention" env:"ATLAS_CHANGES_RETENTION" default:"2160h" help:"How long changes of global records and of workspaces can be followed, 1h to 87600h (default: 2160h, 90 days)."`
+	MCP              bool          `name:"mcp" env:"ATLAS_MCP" default:"true" negatable:"" help:"Serve agents at /mcp, by the Model Context Protocol (default: yes; --no-mcp or ATLAS_MCP=false: no)."`
+	MCPMaxBytes      int           `name:"mcp-max-bytes" env:"ATLAS_MCP_MAX_BYTES" default:"24000" help:"Bytes of the records of a result for an agent, 1000 to 1000000 (default: 24000)."`
+	Drain            time.Duration `env:"ATLAS_DRAIN" default:"20s" help:"How long stopping may take, from the signal to the exit, 0s to 10m (default: 20s); requests still under way then are cut off."`
+	DrainPause       time.Duration `name:"drain-pause" env:"ATLAS_DRAIN_PAUSE" default:"5s" help:"How long a stopping server goes on taking requests, with readiness at 503, for balancers to notice; at most half of --drain, 0s to 5m (default: 5s)."`
 }
 
 const (
@@ -81,7 +81,7 @@ func (c Config) checkOperation(f *cli.Problems) {
 	if t := c.requestTimeout(); t <= c.SearchTimeout || t > 5*time.Minute {
 		f.Add("--request-timeout (ATLAS_REQUEST_TIMEOUT) must be more than --search-timeout and at most 5m")
 	}
-	f.Duration("--changes-kept (ATLAS_CHANGES_KEPT)", c.changesKept(), time.Hour, 10*365*24*time.Hour)
+	f.Duration("--changes-retention (ATLAS_CHANGES_RETENTION)", c.changesRetention(), time.Hour, 10*365*24*time.Hour)
 	f.Duration("--drain (ATLAS_DRAIN)", c.Drain, 0, 10*time.Minute)
 	f.Duration("--drain-pause (ATLAS_DRAIN_PAUSE)", c.DrainPause, 0, 5*time.Minute)
 }
@@ -103,7 +103,9 @@ func (c Operation) trustedProxies() (all []netip.Prefix, err error) {
 	return all, nil
 }
 
-func (c Operation) changesKept() time.Duration { return cmp.Or(c.ChangesKept, 90*24*time.Hour) }
+func (c Operation) changesRetention() time.Duration {
+	return cmp.Or(c.ChangesRetention, 90*24*time.Hour)
+}
 
 func (c Config) requestTimeout() time.Duration {
 	return cmp.Or(c.RequestTimeout, c.SearchTimeout+searchMargin)
