@@ -212,7 +212,7 @@ func TestLostIndicesAreFilledAgain(t *testing.T) {
 
 // A load that ends between its switch and its notification notifies when it is run a second
 // time, and writes nothing.
-func TestSwitchedLoadIsToldOf(t *testing.T) {
+func TestSwitchedLoadIsPublished(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := manyAccounts(t)
@@ -328,7 +328,7 @@ func TestDefaultDeadLetters(t *testing.T) {
 }
 
 // A load that is resumed after a newer one was served says so: it serves older records.
-func TestResumedLoadTellsOfANewerOne(t *testing.T) {
+func TestResumedLoadReportsANewerOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	o := w.small(manyAccounts(t))

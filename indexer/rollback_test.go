@@ -231,7 +231,7 @@ func TestPrune(t *testing.T) {
 
 // A generation to which a delta was not applied whole says so, and so does going
 // back to it.
-func TestHalfAppliedGenerationIsTold(t *testing.T) {
+func TestHalfAppliedGenerationIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.loadAt(t, 0, 1)

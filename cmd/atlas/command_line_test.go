@@ -117,7 +117,7 @@ func TestTakenPortIsTheOnlyFault(t *testing.T) {
 
 // Nine wrong settings are nine lines, each with the variable, the error, and an example of a
 // valid value. The list of all options is not printed.
-func TestServeTellsAllFaultsAtOnce(t *testing.T) {
+func TestServeReportsAllFaultsAtOnce(t *testing.T) {
 	t.Parallel()
 	wrong := map[string]string{
 		"ATLAS_DRAIN=5":                    `--drain (ATLAS_DRAIN) "5" is not a duration: a number with a unit, such as 20s`,

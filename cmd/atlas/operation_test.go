@@ -165,7 +165,7 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 }
 
-func TestConfigurationFaultsAreToldAtOnce(t *testing.T) {
+func TestConfigurationFaultsAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	var c server.Config
 	c.Listen, c.IndexPrefix, c.RedisURL = "nowhere", "Über", "http://x"

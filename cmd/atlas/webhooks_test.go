@@ -59,7 +59,7 @@ func (l *eventLog) has(kind client.Event, texts ...string) bool {
 }
 
 // Loads, deltas, signals, merges and credits reach a webhook through the real program.
-func TestWebhooksAreTold(t *testing.T) {
+func TestWebhooksAreDelivered(t *testing.T) {
 	t.Parallel()
 	w := startWritable(t, func(c *server.Config) { c.Webhooks.Allow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })
 	ctx, c, l := t.Context(), w.client(w.key), receiveEvents(t)

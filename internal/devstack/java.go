@@ -68,7 +68,7 @@ func askJava(ctx context.Context, path string) (home string, version int, err er
 	}
 	h, v := javaHomeLine.FindSubmatch(out), javaVersionLine.FindSubmatch(out)
 	if h == nil || v == nil {
-		return "", 0, errors.New("does not tell its home and version")
+		return "", 0, errors.New("does not report its home and version")
 	}
 	return strings.TrimSpace(string(h[1])), atoi(string(v[1])), nil
 }

@@ -39,7 +39,7 @@ type machine struct {
 	state   state
 	running []*process
 	held    []*heldPort
-	told    bool // the log says where the data is
+	logged    bool // the log says where the data is
 }
 
 // openMachine stops the leftovers of an earlier run, and removes its data if
@@ -129,10 +129,10 @@ func (m *machine) checkData() error {
 func (m *machine) home(kind string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.told && filepath.Dir(m.data) != m.opts.Dir {
+	if !m.logged && filepath.Dir(m.data) != m.opts.Dir {
 		m.opts.Log("user %s, who runs the servers, may not enter %s: the data is in %s", m.account.name, m.opts.Dir, m.data)
 	}
-	m.told = true
+	m.logged = true
 	if err := m.checkData(); err != nil {
 		return "", err
 	}

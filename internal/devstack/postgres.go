@@ -207,7 +207,7 @@ func askPostgres(ctx context.Context, bin string) (int, error) {
 	}
 	v := postgresVersionText.FindSubmatch(out)
 	if v == nil {
-		return 0, fmt.Errorf("%s does not tell its version", bin)
+		return 0, fmt.Errorf("%s does not report its version", bin)
 	}
 	return atoi(string(v[1])), nil
 }

@@ -92,7 +92,7 @@ func wantCount(t *testing.T, c *elastic.Client, index string, want int64) {
 
 var quick = elastic.Retry{For: 20 * time.Second, First: time.Millisecond, Max: 10 * time.Millisecond}
 
-func TestBulkTellsEachOutcome(t *testing.T) {
+func TestBulkReportsEachOutcome(t *testing.T) {
 	t.Parallel()
 	c := client(t, backends.Elasticsearch(t))
 	name, alias := index(t, c)

@@ -102,7 +102,7 @@ func TestBacklog(t *testing.T) {
 	got := scrape(t, m)
 	wantLines(t, got, `atlas_backlog_read_errors_total{backlog="jobs"} 1`)
 	if strings.Contains(got, "atlas_jobs_pending") {
-		t.Error("a backlog that could not be read is told")
+		t.Error("a backlog that could not be read is reported")
 	}
 }
 

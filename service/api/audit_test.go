@@ -54,7 +54,7 @@ func (f workspaceFollower) after(t *testing.T, cursor string) (changes []workspa
 	t.Helper()
 	for until := time.Now().Add(30 * time.Second); len(changes) == 0; {
 		if time.Now().After(until) {
-			t.Fatal("nothing is told")
+			t.Fatal("no change is found")
 		}
 		changes, next, _ = f.ask(t, fmt.Sprintf(`{"cursor":%q,"wait_s":10,"limit":1}`, cursor))
 	}
@@ -73,10 +73,10 @@ func TestChangesOfTheWorkspace(t *testing.T) {
 	admin := w.member(t, in, "admin-"+uuid.NewString()+"@example.com", people.Admin)
 	f := workspaceFollower{w, tokenFor(t, admin), in.String()}
 	// A change is reported when all transactions before it ended, including those of other tests.
-	for told := (workspaceChange{}); told.ID != admin.ID.String(); {
+	for newest := (workspaceChange{}); newest.ID != admin.ID.String(); {
 		var changes []workspaceChange
 		changes, before = f.after(t, before)
-		told = changes[0]
+		newest = changes[0]
 	}
 	var sent struct {
 		Subscription struct{ ID string }

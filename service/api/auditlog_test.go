@@ -47,7 +47,7 @@ var audited = map[string][]string{
 
 // unaudited are the reasons why operations that write are not in the audit log.
 var unaudited = map[string]string{
-	"subscription":          "what the workspace is told of its own queue: it is in the changes of the workspace",
+	"subscription":          "what the workspace gets of its own queue: it is in the changes of the workspace",
 	"check_identity_domain": "a look at DNS: that a domain is proved or lost is an event of its own",
 	"signals_batch":         "the state of the queue: it gives nobody access",
 	"alert":                 "a user's own, which carry ids only", "see_view": "a user's own place",

@@ -69,7 +69,7 @@ func TestExpectedOfTheBook(t *testing.T) {
 	// Null is absent, as everywhere; another workspace has a book of its own.
 	upsert(key, "", one, `"notes":"by a key","expected":null`).into(t, nil, nil)
 	if a := upsert(othersKey, "", one, `"notes":"y","expected":{"notes":"by a key"}`); currentOf(a) != "null" {
-		t.Errorf("another workspace is told %s", a.text)
+		t.Errorf("another workspace got %s", a.text)
 	}
 	var rows []struct {
 		ID        string

@@ -130,18 +130,18 @@ func TestKeyBelongsToOneOperation(t *testing.T) {
 
 	page, err := os.ReadFile("../../docs/api.md")
 	fatal(t, err)
-	told := 0
+	found := 0
 	for line := range strings.Lines(string(page)) {
 		switch {
 		case strings.Contains(line, "`idempotency_conflict`"):
-			told++
+			found++
 			texts["docs/api.md: "+line] = line
 		case strings.Contains(line, "422") && strings.Contains(line, "Idempotency-Key"), strings.Contains(line, "another path"):
 			texts["docs/api.md: "+line] = line
 		}
 	}
-	if told != 2 || !strings.Contains(string(page), "In another operation it is a key of its own.") {
-		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has keys of its own", told)
+	if found != 2 || !strings.Contains(string(page), "In another operation it is a key of its own.") {
+		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has keys of its own", found)
 	}
 	for where, text := range texts {
 		if !strings.Contains(text, "same operation") && !strings.Contains(text, "this operation") ||

@@ -160,7 +160,7 @@ func TestAgentsMistakes(t *testing.T) {
 		answer.text,
 		"is no more than text",
 	) {
-		t.Errorf("an operator is not told of: %s", answer.text)
+		t.Errorf("the operator is not explained: %s", answer.text)
 	}
 	if a.used(t) != 0 {
 		t.Errorf("mistakes cost %d", a.used(t))

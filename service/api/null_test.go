@@ -74,7 +74,7 @@ func TestNullIsAbsent(t *testing.T) {
 	fatal(t, json.Unmarshal([]byte(w.call(t, w.key, "GET", "/openapi.json", "").text), &document))
 	view := w.create(t, w.key, viewBody("project", "dynamic", "D")).ID
 	kept := []string{"dry_run", "max_credits", "revision", "replace", "definition", "tags"}
-	told, tried := map[string]bool{}, 0
+	refused, tried := map[string]bool{}, 0
 	for path, item := range document["paths"].(map[string]any) {
 		for method, operation := range item.(map[string]any) {
 			described, _ := operation.(map[string]any) // parameters are a list
@@ -95,7 +95,7 @@ func TestNullIsAbsent(t *testing.T) {
 						t.Errorf("%s %s: %s", to, sent, a.text)
 					}
 					if slices.Contains(kept, member) {
-						told[member] = told[member] || a.status == 400 && strings.Contains(a.text, "leave it out") || member == "definition"
+						refused[member] = refused[member] || a.status == 400 && strings.Contains(a.text, "leave it out") || member == "definition"
 						continue
 					}
 					issue := `"path":["` + member + `"]`
@@ -115,7 +115,7 @@ func TestNullIsAbsent(t *testing.T) {
 		t.Errorf("%d members were tried", tried)
 	}
 	for _, member := range kept {
-		if !told[member] && member != "max_credits" { // the routes have none
+		if !refused[member] && member != "max_credits" { // the routes have none
 			t.Errorf("%s: nothing says to leave it out", member)
 		}
 	}

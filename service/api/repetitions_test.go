@@ -162,7 +162,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 		`{"dataset":"account","view_type":"dynamic","name":"All","definition":{"version":1,"q":"","fields":{}}}`,
 		&made,
 	)
-	w.told(t, 1, 3)
+	w.publish(t, 1, 3)
 
 	type sent struct {
 		asked
@@ -201,7 +201,7 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	}
 
 	w.load(t, recordsNamed(t, "First 1", "First 1", "Later 1", "Later 1", "First 1", "Later 1", "First 1", "Later 1", "First 1", "Later 1"))
-	w.told(t, 4, 10)
+	w.publish(t, 4, 10)
 	for n := 2; n <= 9; n++ {
 		tag(n, `"first","later"`)
 	}
@@ -216,8 +216,8 @@ func TestRepetitionsShowWhatWasPaid(t *testing.T) {
 	}
 }
 
-// told publishes changes of records.
-func (w *world) told(t *testing.T, from, to int) {
+// publish appends changes of records.
+func (w *world) publish(t *testing.T, from, to int) {
 	t.Helper()
 	for _, d := range catalog.Datasets {
 		for n := from; n <= to; n++ {

@@ -159,7 +159,7 @@ func (s *keySet) read(ctx context.Context) ([]PublicKey, error) {
 		}
 		return !fits
 	})
-	s.tell(errors.Join(unusable...))
+	s.report(errors.Join(unusable...))
 	switch {
 	case len(keys) == 0:
 		return nil, errors.New("the document has no key that could be used")
@@ -193,8 +193,8 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(response.Body, maxJWKS+1))
 }
 
-// tell logs which keys are not used, when that changes.
-func (s *keySet) tell(unusable error) {
+// report logs which keys are not used, when that changes.
+func (s *keySet) report(unusable error) {
 	text := ""
 	if unusable != nil {
 		text = unusable.Error()

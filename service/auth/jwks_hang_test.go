@@ -98,7 +98,7 @@ func TestUnknownKeysDoNotWaitForAReading(t *testing.T) {
 		t.Errorf("the last one was answered after %v", took)
 	}
 	if n := unavailable.Load(); n != many {
-		t.Errorf("%d of %d were told to come back after a second", n, many)
+		t.Errorf("%d of %d were asked to come back after a second", n, many)
 	}
 	checkToken(t, a, "a known key meanwhile", known.token(t), true)
 	_, err := a.Authenticate(t.Context(), []string{"Bearer " + added.token(t)})

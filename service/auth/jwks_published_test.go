@@ -103,7 +103,7 @@ func TestKeysOfOneKid(t *testing.T) {
 }
 
 // Unused keys are logged once, and again when they change.
-func TestUnusedKeysAreTold(t *testing.T) {
+func TestUnusedKeysAreLogged(t *testing.T) {
 	t.Parallel()
 	own := newSigner(t, "own", "ES256")
 	var out bytes.Buffer

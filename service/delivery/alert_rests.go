@@ -26,7 +26,7 @@ func whyItRests(v alerts.LetterRest) string {
 // restText is the e-mail about resting alerts.
 func (a AlertMails) restText(l alerts.Letter, unsubscribe string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Hello,\n\nalerts of yours in the workspace \"%s\" rest: they tell nothing until what is said here is done.\n", oneLine(l.WorkspaceName))
+	fmt.Fprintf(&b, "Hello,\n\nalerts of yours in the workspace \"%s\" rest: they report nothing until what is said here is done.\n", oneLine(l.WorkspaceName))
 	for _, v := range l.Rests {
 		fmt.Fprintf(&b, "\n- %s, since %s: %s\n", oneLine(v.Name), v.Rest.Since.UTC().Format("2006-01-02 15:04 UTC"), whyItRests(v))
 		if page, err := a.address("views/"+v.ID.String(), nil); err == nil {

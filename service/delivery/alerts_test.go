@@ -61,8 +61,8 @@ func TestAlertMails(t *testing.T) {
 			t.Errorf("%q is stored as %q", f, a.Email)
 		}
 	}
-	// tell creates an entry of some records, as a watcher does.
-	tell := func(v views.ID, records int) {
+	// advance creates an entry of some records, as a watcher does.
+	advance := func(v views.ID, records int) {
 		t.Helper()
 		watched, err := w.system.WatchedViews(t.Context())
 		fatal(t, err)
@@ -121,13 +121,13 @@ func TestAlertMails(t *testing.T) {
 
 	_, err = all.Upsert(t.Context(), w.in, ann, alerts.Change{View: towers}) // without e-mails
 	fatal(t, err)
-	tell(towers, 1)
+	advance(towers, 1)
 	set(ann, towers, subscriptions.Instant)
 	set(ann, bridges, subscriptions.Instant)
 	set(bob, towers, subscriptions.Daily)
-	check("what was told before", letters())
+	check("what was sent before", letters())
 
-	tell(towers, 2)
+	advance(towers, 2)
 	first := letters()
 	check("two records", first, `ann@example.com: 2 new records in "Towers"`)
 	if text := first[0].text; !strings.Contains(text, "https://atlas.example/at/views/"+towers.String()) ||
@@ -135,15 +135,15 @@ func TestAlertMails(t *testing.T) {
 		!strings.HasPrefix(first[0].unsubscribe, "https://atlas.example/at/unsubscribe?token=") {
 		t.Errorf("%+v", first[0])
 	}
-	tell(bridges, 1)
-	tell(towers, 1)
+	advance(bridges, 1)
+	advance(towers, 1)
 	check("within five minutes", letters())
 	w.move(digest.Bundle)
 	check("bundled", letters(), "ann@example.com: 2 new records in 2 of your Views")
 
 	w.move(25 * time.Hour)
 	check("a day later", letters(), `bob@example.com: 3 new records in "Towers"`)
-	tell(towers, 1)
+	advance(towers, 1)
 	check("not before the next morning", letters(), `ann@example.com: 1 new record in "Towers"`)
 	_, err = all.See(t.Context(), w.in, bob, towers, nil)
 	fatal(t, err)
@@ -151,7 +151,7 @@ func TestAlertMails(t *testing.T) {
 	check("what was looked at", letters())
 	w.move(25 * time.Hour)
 	check("a day without news", letters())
-	tell(towers, 4)
+	advance(towers, 4)
 	if got := letters(); len(got) != 1 { // ann's
 		t.Errorf("news in the course of a day: %v", got)
 	}
@@ -161,7 +161,7 @@ func TestAlertMails(t *testing.T) {
 	_, err = all.Upsert(t.Context(), w.in, ann, alerts.Change{View: bridges, Email: &none})
 	fatal(t, err)
 	set(cid, bridges, subscriptions.Instant)
-	tell(bridges, 1)
+	advance(bridges, 1)
 	fatal(t, w.system.SetWantsMail(t.Context(), w.in, cid, false))
 	check("unsubscribed, or without e-mails", letters())
 	p := alerts.MailPayload{User: bob, Views: []alerts.MailedView{{View: towers, UpTo: 100}}}
@@ -178,7 +178,7 @@ func TestAlertMails(t *testing.T) {
 	set(ann, bridges, subscriptions.Instant)
 	w.exec(t, `DELETE FROM watched_views WHERE view_id = $1`, uuid.UUID(bridges))
 	set(ann, bridges, subscriptions.Instant)
-	tell(bridges, 7)
+	advance(bridges, 7)
 	check("after it was off", letters(), `ann@example.com: 7 new records in "Bridges"`)
 	other := w.workspace(t, "Other")
 	for _, in := range []workspace.ID{other, workspace.NewID()} {
@@ -230,7 +230,7 @@ func TestViewMatches(t *testing.T) {
 	if _, err := upsert(webhooks.Change{Events: matched, Views: []views.ID{views.ID(uuid.New())}}); fault.CodeOf(err) != fault.ViewNotFound {
 		t.Errorf("an unknown View: %v", err)
 	}
-	tell := func(v views.ID, twice bool) (told bool) {
+	advance := func(v views.ID, twice bool) (sent bool) {
 		t.Helper()
 		watched, err := w.system.WatchedViews(t.Context())
 		fatal(t, err)
@@ -258,10 +258,10 @@ func TestViewMatches(t *testing.T) {
 		fatal(t, err)
 		return all
 	}
-	if !tell(towers, true) || len(deliveries()) != 1 || deliveries()[0].Event != webhooks.ViewMatched {
+	if !advance(towers, true) || len(deliveries()) != 1 || deliveries()[0].Event != webhooks.ViewMatched {
 		t.Errorf("%+v", deliveries())
 	}
-	if tell(bridges, false) {
+	if advance(bridges, false) {
 		t.Error("a View is watched that nobody named")
 	}
 	all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind, State: jobs.Pending}, 100)
@@ -273,12 +273,12 @@ func TestViewMatches(t *testing.T) {
 	// Without view_ids an upsert leaves them; with an empty list nothing is watched.
 	hook2, err := upsert(webhooks.Change{ID: hook.ID, Events: append(matched, webhooks.LoadSwitched)})
 	fatal(t, err)
-	if !slices.Equal(hook2.Views, []views.ID{towers}) || !tell(towers, false) || len(deliveries()) != 2 {
+	if !slices.Equal(hook2.Views, []views.ID{towers}) || !advance(towers, false) || len(deliveries()) != 2 {
 		t.Errorf("%+v, %d deliveries", hook2, len(deliveries()))
 	}
 	_, err = upsert(webhooks.Change{ID: hook.ID, Events: matched, Views: []views.ID{}})
 	fatal(t, err)
-	if tell(towers, false) {
+	if advance(towers, false) {
 		t.Error("a View is watched that nobody names anymore")
 	}
 	// Views that it names may become unwatchable or be deleted: the others are not affected, and

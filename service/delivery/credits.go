@@ -52,7 +52,7 @@ func (c *Credits) Used(in workspace.ID, used, ceiling int64) {
 			continue
 		}
 		if c.due(notice{in, percent}) {
-			go c.tell(in, percent, used, ceiling)
+			go c.notify(in, percent, used, ceiling)
 		}
 		return // only the highest
 	}
@@ -73,11 +73,11 @@ func (c *Credits) due(n notice) bool {
 	return true
 }
 
-func (c *Credits) tell(in workspace.ID, percent int, used, ceiling int64) {
+func (c *Credits) notify(in workspace.ID, percent int, used, ceiling int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), noticeTimeout)
 	defer cancel()
 	if err := c.Notices.NoticeCredits(ctx, in, percent, used, ceiling, workspace.Clock(c.Now)(), noticeWindow); err != nil {
-		c.Log.Warn("webhooks were not told of used credits; trying on", "workspace", in.String(), "percent", percent, "error", err.Error())
+		c.Log.Warn("webhooks were not notified of used credits; trying on", "workspace", in.String(), "percent", percent, "error", err.Error())
 		c.mu.Lock()
 		delete(c.asked, notice{in, percent})
 		c.mu.Unlock()

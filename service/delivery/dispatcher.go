@@ -167,7 +167,7 @@ func (d *Dispatcher) all(ctx context.Context, source string, step func(context.C
 			return err
 		}
 		if done.StartedOver {
-			d.Log.Warn("the feed of changes was started over: webhooks are told of what changes from now on", "source", source)
+			d.Log.Warn("the feed of changes was started over: webhooks are notified of what changes from now on", "source", source)
 			if d.Ran != nil {
 				d.Ran("started_over")
 			}

@@ -56,8 +56,8 @@ type change struct {
 	into    *uuid.UUID
 }
 
-// tell publishes changes of accounts.
-func (w *world) tell(t *testing.T, all ...change) {
+// publish appends changes of accounts.
+func (w *world) publish(t *testing.T, all ...change) {
 	t.Helper()
 	for _, c := range all {
 		w.exec(t, `
@@ -68,8 +68,8 @@ func (w *world) tell(t *testing.T, all ...change) {
 	w.exec(t, `UPDATE data_feed SET head = tail`)
 }
 
-// told are the deliveries of a webhook: the event and its data.
-func (w *world) told(t *testing.T, h webhooks.Webhook) (all []string) {
+// deliveries are the deliveries of a webhook: the event and its data.
+func (w *world) deliveries(t *testing.T, h webhooks.Webhook) (all []string) {
 	t.Helper()
 	found, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind}, 100_000)
 	fatal(t, err)
@@ -100,7 +100,7 @@ func (w *world) hookOf(t *testing.T, in workspace.ID, events ...webhooks.Event) 
 }
 
 // Webhooks get changes of the records in the book of their workspace, and nothing else.
-func TestChangesOfTheBookAreTold(t *testing.T) {
+func TestChangesOfTheBookAreDelivered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	two := w.workspace(t, "Two")
@@ -113,10 +113,11 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 	other := w.hookOf(t, two, webhooks.RecordChanged)
 	disabled := w.hookOf(t, w.in, webhooks.Events()...)
 	w.exec(t, `UPDATE webhooks SET enabled = false WHERE id = $1`, disabled.ID.String())
-	w.tell(t, change{record: mine, op: "upsert"})
+	w.publish(t, change{record: mine, op: "upsert"})
 	d, outcomes := w.dispatcher()
 	fatal(t, d.Look(t.Context())) // it starts here
-	w.tell(t, change{mine, "upsert", []string{"name", "phone"}, nil}, change{record: both, op: "upsert"}, change{record: theirs, op: "delete"},
+	w.publish(t,
+		change{mine, "upsert", []string{"name", "phone"}, nil}, change{record: both, op: "upsert"}, change{record: theirs, op: "delete"},
 		change{record: nobodys, op: "upsert"}, change{record: mine, op: "delete"}, change{gone, "merge", nil, &both})
 	for range 2 {
 		fatal(t, d.Look(t.Context()))
@@ -135,7 +136,7 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 		"another workspace": {other, []string{fmt.Sprintf(`record.changed {"changed":null,"dataset":"accounts","id":"%s"}`, both)}},
 		"disabled":          {disabled, nil},
 	} {
-		if diff := cmp.Diff(c.want, w.told(t, c.hook)); diff != "" {
+		if diff := cmp.Diff(c.want, w.deliveries(t, c.hook)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -144,14 +145,14 @@ func TestChangesOfTheBookAreTold(t *testing.T) {
 	}
 	// The feed is started over: dispatching continues from its end, and reports it.
 	w.exec(t, `UPDATE data_feed SET forgotten = tail + 1, head = tail + 1, tail = tail + 1`)
-	w.tell(t, change{record: mine, op: "upsert"})
+	w.publish(t, change{record: mine, op: "upsert"})
 	fatal(t, d.Look(t.Context()))
-	if !slices.Contains(*outcomes, "started_over") || len(w.told(t, all)) != 4 {
-		t.Errorf("started over: %v, %d deliveries", *outcomes, len(w.told(t, all)))
+	if !slices.Contains(*outcomes, "started_over") || len(w.deliveries(t, all)) != 4 {
+		t.Errorf("started over: %v, %d deliveries", *outcomes, len(w.deliveries(t, all)))
 	}
-	w.tell(t, change{record: mine, op: "upsert"})
+	w.publish(t, change{record: mine, op: "upsert"})
 	fatal(t, d.Look(t.Context()))
-	if n := len(w.told(t, all)); n != 5 {
+	if n := len(w.deliveries(t, all)); n != 5 {
 		t.Errorf("%d deliveries afterwards", n)
 	}
 }
@@ -221,7 +222,7 @@ func TestEventsAfterARestoreHaveOtherIDs(t *testing.T) {
 	fatal(t, d.Look(t.Context()))
 	seen := map[jobs.ID]bool{}
 	for _, record := range []uuid.UUID{before, after} {
-		w.tell(t, change{op: "upsert", record: record})
+		w.publish(t, change{op: "upsert", record: record})
 		fatal(t, d.Look(t.Context()))
 		all, err := w.system.Jobs(t.Context(), postgres.JobFilter{Kind: webhooks.Kind}, 10)
 		fatal(t, err)
@@ -236,7 +237,7 @@ func TestEventsAfterARestoreHaveOtherIDs(t *testing.T) {
 	}
 }
 
-func TestSwitchesAreTold(t *testing.T) {
+func TestSwitchesAreDelivered(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h := w.hookOf(t, w.in, webhooks.LoadSwitched)
@@ -246,13 +247,13 @@ func TestSwitchesAreTold(t *testing.T) {
 		fatal(t, d.Look(t.Context()))
 	}
 	want := []string{`load.switched {"generation":"b"}`, `load.switched {"generation":"a"}`}
-	if diff := cmp.Diff(want, w.told(t, h)); diff != "" {
+	if diff := cmp.Diff(want, w.deliveries(t, h)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 
 // A workspace is notified once in a window that it used 80 or 100 percent of its credits.
-func TestCreditsAreToldOnce(t *testing.T) {
+func TestCreditsAreDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	two := w.workspace(t, "Two")
@@ -265,7 +266,7 @@ func TestCreditsAreToldOnce(t *testing.T) {
 	<-made
 	<-made
 	fatal(t, w.system.NoticeCredits(t.Context(), w.in, 80, 850, 1000, time.Now().Add(23*time.Hour), 24*time.Hour)) // another server
-	got := w.told(t, h)
+	got := w.deliveries(t, h)
 	slices.Sort(got)
 	if diff := cmp.Diff([]string{
 		`credits.threshold {"ceiling":1000,"percent":100,"used":1000}`, `credits.threshold {"ceiling":1000,"percent":80,"used":800}`,
@@ -273,11 +274,11 @@ func TestCreditsAreToldOnce(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	fatal(t, w.system.NoticeCredits(t.Context(), w.in, 80, 850, 1000, time.Now().Add(25*time.Hour), 24*time.Hour))
-	if n := len(w.told(t, h)); n != 3 {
+	if n := len(w.deliveries(t, h)); n != 3 {
 		t.Errorf("%d notices after a day", n)
 	}
-	if n := len(w.told(t, other)); n != 0 {
-		t.Errorf("another workspace is told %d times", n)
+	if n := len(w.deliveries(t, other)); n != 0 {
+		t.Errorf("another workspace gets %d deliveries", n)
 	}
 }
 
@@ -312,7 +313,7 @@ func (a *arriving) Arrived(_ context.Context, _ workspace.ID, r queue.Arrivals) 
 }
 
 // Each signal is delivered once, however many servers look.
-func TestSignalsAreToldInBatches(t *testing.T) {
+func TestSignalsAreDeliveredInBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	h := w.hookOf(t, w.in, webhooks.SignalArrived)
@@ -345,7 +346,7 @@ func TestSignalsAreToldInBatches(t *testing.T) {
 		}
 		sizes = append(sizes, len(p.Data.IDs))
 		if j.Lane != uuid.UUID(h.ID) {
-			t.Errorf("told to %s", j.Lane)
+			t.Errorf("sent to %s", j.Lane)
 		}
 	}
 	if !slices.Equal(sizes, []int{3, 500, 500, 200}) || len(seen) != 1203 {
@@ -384,8 +385,8 @@ func TestSignalsDoNotHoldUpOtherEvents(t *testing.T) {
 	go func() { defer close(done); d.Run(ctx) }()
 	defer func() { stop(); <-done }()
 	<-source.reading
-	w.tell(t, change{record: mine, op: "upsert"})
-	for until := time.Now().Add(30 * time.Second); len(w.told(t, changes)) == 0; time.Sleep(10 * time.Millisecond) {
+	w.publish(t, change{record: mine, op: "upsert"})
+	for until := time.Now().Add(30 * time.Second); len(w.deliveries(t, changes)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("a change of a record waits for signals")
 		}
@@ -403,7 +404,7 @@ func TestSignalsRightAfterTheCreation(t *testing.T) {
 		w.exec(t, `UPDATE data_feed SET generation = 'g', arrival = $1, arrived = $1`, at)
 	}
 	arrive(0)
-	told := func(h webhooks.Webhook) (n int) {
+	deliveries := func(h webhooks.Webhook) (n int) {
 		t.Helper()
 		d, _ := w.dispatcher()
 		d.Signals = &arriving{through: at}
@@ -420,8 +421,8 @@ func TestSignalsRightAfterTheCreation(t *testing.T) {
 	}
 	h := w.hookOf(t, w.in, webhooks.SignalArrived)
 	arrive(3)
-	if n := told(h); n != 3 {
-		t.Errorf("told of %d signals after the creation, want 3", n)
+	if n := deliveries(h); n != 3 {
+		t.Errorf("%d signals are delivered after the creation, want 3", n)
 	}
 	w.exec(t, `UPDATE webhooks SET enabled = false`)
 	arrive(5) // while it is disabled
@@ -432,14 +433,14 @@ func TestSignalsRightAfterTheCreation(t *testing.T) {
 	}
 	upsert(webhooks.SignalArrived)
 	arrive(2)
-	if n := told(h); n != 2 {
-		t.Errorf("told of %d signals after it was enabled, want 2", n)
+	if n := deliveries(h); n != 2 {
+		t.Errorf("%d signals are delivered after it was enabled, want 2", n)
 	}
 	upsert(webhooks.LoadSwitched)
 	arrive(4)
 	upsert(webhooks.LoadSwitched, webhooks.SignalArrived)
 	arrive(1)
-	if n := told(h); n != 1 {
-		t.Errorf("told of %d signals after it chose them, want 1", n)
+	if n := deliveries(h); n != 1 {
+		t.Errorf("%d signals are delivered after it chose them, want 1", n)
 	}
 }

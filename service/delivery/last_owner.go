@@ -24,8 +24,8 @@ func LastOwnerHandler(letters LastOwnerLetters, post Post) jobs.Handler {
 	})
 }
 
-func lastOwnerText(l people.LastOwnerLetter, from people.KeptFrom) string {
-	asked := "The OpenID provider of the workspace told another role for you than owner, or none"
+func lastOwnerText(l people.LastOwnerLetter, from people.LastOwnerSource) string {
+	asked := "The OpenID provider of the workspace has another role for you than owner, or none"
 	if from == people.FromProvisioning {
 		asked = "The identity provider of the workspace asked, by SCIM, to end your membership"
 	}
@@ -35,6 +35,6 @@ func lastOwnerText(l people.LastOwnerLetter, from people.KeptFrom) string {
 
 If you are to stay its owner, set it right at the provider. If not, make somebody else an owner; the next time the provider says it, it is done.
 
-Atlas tells you at most once a day. Each time is in the audit log of the workspace.
+Atlas writes to you about this at most once a day. Each time is in the audit log of the workspace.
 `, asked, oneLine(l.WorkspaceName))
 }

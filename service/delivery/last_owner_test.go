@@ -30,7 +30,7 @@ func TestLastOwnerIsMailed(t *testing.T) {
 	}
 	owner, other := member("owner@firm.example", people.Owner), member("member@firm.example", people.MemberRole)
 	w.run(t, delivery.LastOwnerHandler(w.system, post))
-	tell := func(m people.Member, from people.KeptFrom) {
+	letter := func(m people.Member, from people.LastOwnerSource) {
 		t.Helper()
 		payload, err := json.Marshal(people.LastOwnerNotice{User: m.ID, From: from})
 		fatal(t, err)
@@ -39,11 +39,11 @@ func TestLastOwnerIsMailed(t *testing.T) {
 		}}, w.now())
 		fatal(t, err)
 	}
-	tell(other, people.FromProvider)
-	for from, want := range map[people.KeptFrom]string{
-		people.FromProvisioning: "asked, by SCIM, to end your membership", people.FromProvider: "told another role for you than owner",
+	letter(other, people.FromProvider)
+	for from, want := range map[people.LastOwnerSource]string{
+		people.FromProvisioning: "asked, by SCIM, to end your membership", people.FromProvider: "has another role for you than owner",
 	} {
-		tell(owner, from)
+		letter(owner, from)
 		s.Next(t, "rcpt")
 		email := s.Next(t, "email")
 		subject, _, body := read(t, email)

@@ -209,7 +209,7 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 		return all
 	}
 	if n := notices(); len(n) != 2 {
-		t.Errorf("%d are told", len(n))
+		t.Errorf("%d are notified", len(n))
 	}
 	// Nothing is sent to it, and pending deliveries fail.
 	before := len(r.all())
@@ -222,7 +222,7 @@ func TestFailingWebhooksAreDisabled(t *testing.T) {
 		t.Error("an upsert does not begin a new day")
 	}
 	if attempt(410); w.stored(t, h).Enabled || len(notices()) != 4 {
-		t.Errorf("410 does not disable it at once; %d are told", len(notices()))
+		t.Errorf("410 does not disable it at once; %d are notified", len(notices()))
 	}
 }
 

@@ -143,7 +143,7 @@ func (s *Core) askBackends() readyAnswer {
 	if s.Filling != nil && h.Backends["postgres"] == "ok" {
 		var err error
 		if h.Filling, err = s.Filling(bounded); err != nil {
-			s.Log.Warn("which held records are being filled cannot be told", "error", err.Error())
+			s.Log.Warn("which held records are being filled is unknown", "error", err.Error())
 		}
 	}
 	status := http.StatusOK

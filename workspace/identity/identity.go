@@ -49,8 +49,8 @@ type Provider struct {
 }
 
 // RoleOf returns the role of a person with values of RoleClaim, the highest of several, and
-// "" for a person who is refused. told is false if the provider maps no roles.
-func (p Provider) RoleOf(values []string) (role people.Role, told bool) {
+// "" for a person who is refused. mapped is false if the provider maps no roles.
+func (p Provider) RoleOf(values []string) (role people.Role, mapped bool) {
 	for _, r := range []people.Role{people.Owner, people.Admin, people.MemberRole} {
 		if slices.ContainsFunc(values, func(v string) bool { return p.Roles[v] == r }) {
 			return r, true

@@ -9,21 +9,21 @@ import (
 // one, although somebody asked for something else. Their lane is the workspace.
 const LastOwnerKind jobs.Kind = "last_owner_kept"
 
-// KeptFrom is who would have ended the role of the last owner.
-type KeptFrom string
+// LastOwnerSource is who would have ended the role of the last owner.
+type LastOwnerSource string
 
 // Who asks.
 const (
 	// FromProvisioning: the identity provider, by SCIM, asked to end their membership.
-	FromProvisioning KeptFrom = "provisioning"
+	FromProvisioning LastOwnerSource = "provisioning"
 	// FromProvider: the provider by which they signed in has another role for them, or none.
-	FromProvider KeptFrom = "provider"
+	FromProvider LastOwnerSource = "provider"
 )
 
 // LastOwnerNotice is the payload of a job of LastOwnerKind.
 type LastOwnerNotice struct {
 	User workspace.UserID `json:"user_id"`
-	From KeptFrom         `json:"from"`
+	From LastOwnerSource         `json:"from"`
 }
 
 // LastOwnerLetter is what a notice needs to be written.

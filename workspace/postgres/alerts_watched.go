@@ -101,7 +101,7 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 const restsAlready = `(w.state = 'resting' AND $5 = 'resting' AND w.reason = $12)`
 
 // addMatches creates the deliveries of an entry, in the transaction that creates it.
-func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told []uuid.UUID, now time.Time) error {
+func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, matched []uuid.UUID, now time.Time) error {
 	rows, err := tx.Query(ctx, `
 		SELECT id FROM webhooks WHERE workspace_id = $1 AND enabled AND 'view.matched' = ANY (events) AND $2 = ANY (view_ids) ORDER BY id`,
 		arg(v.Workspace), arg(v.ID))
@@ -123,7 +123,7 @@ func addMatches(ctx context.Context, tx pgx.Tx, v views.View, number int64, told
 				Number      int64        `json:"number"`
 				Count       int          `json:"count"`
 				IDs         []uuid.UUID  `json:"ids"`
-			}{v.Workspace, v.ID, v.Dataset.Singular(), number, len(told), told[:min(len(told), alerts.MaxIDs)]}, now)
+			}{v.Workspace, v.ID, v.Dataset.Singular(), number, len(matched), matched[:min(len(matched), alerts.MaxIDs)]}, now)
 		if err != nil {
 			return err
 		}

@@ -65,13 +65,13 @@ func TestBoardsAreKept(t *testing.T) {
 	if err != nil || same.Revision != 1 {
 		t.Errorf("written as read: %+v, %v", same, err)
 	}
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	renamed, err := w.board(t, in, author, fmt.Sprintf(`{"id":%q,"name":"Theirs","revision":1}`, made.ID))
 	if err != nil || renamed.Revision != 2 || len(renamed.Tiles) != 1 {
 		t.Errorf("%+v, %v", renamed, err)
 	}
-	if got, _ := w.told(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Board || !cmp.Equal(got[0].Fields, []string{"name"}) {
-		t.Errorf("told %+v", got)
+	if got, _ := w.changesAfter(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Board || !cmp.Equal(got[0].Fields, []string{"name"}) {
+		t.Errorf("got %+v", got)
 	}
 	for body, want := range map[string]fault.Code{
 		fmt.Sprintf(`{"id":%q,"name":"X","revision":1}`, made.ID):  fault.RevisionConflict,

@@ -129,8 +129,8 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if err != nil {
 			return err
 		}
-		role, told := p.RoleOf(who.Values)
-		if role, told, err = person.roleOf(role, told && !who.Silent); err != nil {
+		role, given := p.RoleOf(who.Values)
+		if role, given, err = person.roleOf(role, given && !who.Silent); err != nil {
 			return err
 		}
 		user, known, err := knownIdentity(ctx, tx, in, who, now)
@@ -140,7 +140,7 @@ func (s *System) Admit(ctx context.Context, in workspace.ID, who identity.Person
 		if err != nil {
 			return err
 		}
-		if err := applyRole(ctx, tx, in, user, role, told, now, &u); err != nil {
+		if err := applyRole(ctx, tx, in, user, role, given, now, &u); err != nil {
 			return err
 		}
 		return person.bind(ctx, tx, in, user)
@@ -345,25 +345,25 @@ func insertJoined(
 // applyRole gives a member the role from the provider; "" refuses them. The last owner stays
 // one, with an event when the provider sends a new role.
 func applyRole(
-	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, told bool, now time.Time, u *people.User,
+	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, given bool, now time.Time, u *people.User,
 ) error {
-	keep, kept := false, false
+	keep, last := false, false
 	err := lockMembers(ctx, tx, in, people.OperatorActor, user, func(l people.LockedMembers) error {
-		keep = !told || l.Target == role
+		keep = !given || l.Target == role
 		switch {
 		case l.Target == "":
 			return errRemoved
 		case keep:
 			return nil
 		case l.Target == people.Owner && l.Owners <= 1:
-			keep, kept = true, true
-			return noteKept(ctx, tx, in, user, role, now)
+			keep, last = true, true
+			return recordLastOwnerRole(ctx, tx, in, user, role, now)
 		case role == "":
 			return refusal("the provider gives them no role")
 		}
 		return nil
 	})
-	if err == nil && told && !kept {
+	if err == nil && given && !last {
 		_, err = tx.Exec(ctx, `UPDATE identities SET told_role = NULL WHERE workspace_id = $1 AND user_id = $2 AND told_role IS NOT NULL`,
 			arg(in), arg(user))
 	}
@@ -376,9 +376,9 @@ func applyRole(
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 }
 
-// noteKept records that the last owner stays one, and mails them, once for each role from the
+// recordLastOwnerRole records that the last owner stays one, and mails them, once for each role from the
 // provider.
-func noteKept(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
+func recordLastOwnerRole(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
 	tag, err := tx.Exec(ctx, `UPDATE identities SET told_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND told_role IS DISTINCT FROM $3`,
 		arg(in), arg(user), role)
 	if err != nil || tag.RowsAffected() == 0 {

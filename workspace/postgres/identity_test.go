@@ -149,10 +149,10 @@ func TestDomainsAreLost(t *testing.T) {
 		}
 	}
 	w.sealAll(t)
-	told := actions(w.chain(t, w.one.ID))
+	logged := actions(w.chain(t, w.one.ID))
 	for _, action := range []string{"identity_domain.created", "identity_domain.proved", "identity_domain.lost"} {
-		if !slices.Contains(told, action) {
-			t.Errorf("the audit log has %v", told)
+		if !slices.Contains(logged, action) {
+			t.Errorf("the audit log has %v", logged)
 		}
 	}
 }
@@ -291,8 +291,8 @@ func TestRolesByClaim(t *testing.T) {
 	role("an answer without claims", silent, member.ID, people.MemberRole)
 	role("the last owner", subject(p, "o", owner.Email, "all"), owner.ID, people.Owner)
 	w.sealAll(t)
-	if told := actions(w.chain(t, w.one.ID)); !slices.Contains(told, "identity.last_owner_kept") || !slices.Contains(told, "identity.bound") {
-		t.Errorf("the audit log has %v", told)
+	if logged := actions(w.chain(t, w.one.ID)); !slices.Contains(logged, "identity.last_owner_kept") || !slices.Contains(logged, "identity.bound") {
+		t.Errorf("the audit log has %v", logged)
 	}
 	role("a second owner", mia("chiefs"), member.ID, people.Owner)
 	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
@@ -314,8 +314,8 @@ func TestRemovedBeforeTheProvider(t *testing.T) {
 	_, err := f.system.Admit(ctx, f.one.ID, who, f.now)
 	wantCode(t, "removed", err, fault.Forbidden)
 	f.sealAll(t)
-	if told := actions(f.chain(t, f.one.ID)); !slices.Contains(told, "member.removed") || slices.Contains(told, "identity.created") {
-		t.Errorf("the audit log has %v", told)
+	if logged := actions(f.chain(t, f.one.ID)); !slices.Contains(logged, "member.removed") || slices.Contains(logged, "identity.created") {
+		t.Errorf("the audit log has %v", logged)
 	}
 
 	// Another user with the address who is a member is not taken for them.

@@ -24,11 +24,11 @@ func mailLastOwner(ctx context.Context, tx pgx.Tx, in workspace.ID, n people.Las
 	if err := lockLimit(ctx, tx, in, lastOwnerLock); err != nil {
 		return err
 	}
-	var told bool
+	var notified bool
 	err := tx.QueryRow(ctx, `
 		SELECT EXISTS (SELECT FROM jobs WHERE workspace_id = $1 AND kind = $2 AND lane = $1 AND created_at > $3 AND payload->>'user_id' = $4)`,
-		arg(in), string(people.LastOwnerKind), now.AddDate(0, 0, -1), n.User.String()).Scan(&told)
-	if err != nil || told {
+		arg(in), string(people.LastOwnerKind), now.AddDate(0, 0, -1), n.User.String()).Scan(&notified)
+	if err != nil || notified {
 		return err
 	}
 	payload, err := json.Marshal(n)
@@ -52,7 +52,7 @@ func (s *System) LastOwnerLetter(ctx context.Context, in workspace.ID, n people.
 		WHERE m.workspace_id = $1 AND m.user_id = $2 AND m.role = 'owner'
 			AND NOT EXISTS (SELECT FROM members o WHERE o.workspace_id = $1 AND o.user_id <> $2 AND o.role = 'owner')`, arg(in), arg(n.User)).Scan(&l.WorkspaceName, &l.Email)
 	if noRows(err) {
-		return l, fault.Wrap(err, fault.NotFound, "nobody has to be told")
+		return l, fault.Wrap(err, fault.NotFound, "nobody has to be notified")
 	}
 	return l, toFault(err)
 }

@@ -24,7 +24,7 @@ func TestLastOwnersAreMailed(t *testing.T) {
 		owner, member = member, owner
 	}
 	at := p.now
-	told := func(name string, want ...people.LastOwnerNotice) {
+	notified := func(name string, want ...people.LastOwnerNotice) {
 		t.Helper()
 		all, err := p.system.Jobs(ctx, postgres.JobFilter{Kind: people.LastOwnerKind}, 10)
 		fatal(t, err)
@@ -60,23 +60,23 @@ func TestLastOwnersAreMailed(t *testing.T) {
 		_, err := p.system.Admit(ctx, in, subject(own, "o", owner.Email, values...), at)
 		fatal(t, err)
 	}
-	told("before")
+	notified("before")
 	deactivate()
 	deactivate()
 	signIn("all")
 	wantCode(t, "deleted", s.Delete(ctx, in, u.ID, ""), fault.LastOwner)
 	one := people.LastOwnerNotice{User: owner.ID, From: people.FromProvisioning}
-	told("three times in a minute", one)
+	notified("three times in a minute", one)
 	at = at.Add(24*time.Hour - time.Minute)
 	deactivate()
-	told("within a day", one)
+	notified("within a day", one)
 	at = at.Add(2 * time.Minute)
 	signIn("chiefs")
 	signIn("all")
 	two := people.LastOwnerNotice{User: owner.ID, From: people.FromProvider}
-	told("another day", one, two)
+	notified("another day", one, two)
 	deactivate()
-	told("and by SCIM", one, two)
+	notified("and by SCIM", one, two)
 
 	l, err := p.system.LastOwnerLetter(ctx, in, one)
 	if err != nil || l.Email != owner.Email || l.WorkspaceName != p.one.Name {
@@ -90,7 +90,7 @@ func TestLastOwnersAreMailed(t *testing.T) {
 	}
 	_, err = p.system.LastOwnerLetter(ctx, workspace.ID{}, one)
 	wantCode(t, "no workspace", err, fault.Internal)
-	// One who leaves is told nothing.
+	// One who leaves gets nothing.
 	p.join(t, in, "second@"+domain, people.Owner)
 	_, err = p.system.LastOwnerLetter(ctx, in, one)
 	wantCode(t, "one owner of two", err, fault.NotFound)
@@ -100,7 +100,7 @@ func TestLastOwnersAreMailed(t *testing.T) {
 	}
 	_, err = p.system.LastOwnerLetter(ctx, in, one)
 	wantCode(t, "gone", err, fault.NotFound)
-	told("one owner of two", one, two)
+	notified("one owner of two", one, two)
 }
 
 // An operator who adds a member by e-mail never gets a user who signs in by the provider of

@@ -90,7 +90,7 @@ func (s *System) WithNamedLease(ctx context.Context, name, holder string, ttl ti
 
 // WaitForLease repeats try while another holder has the lease: for wait, each time after
 // every. It reports the holder, and each new holder.
-func WaitForLease(ctx context.Context, wait, every time.Duration, try func() error, tell func(*LeaseHeldError)) error {
+func WaitForLease(ctx context.Context, wait, every time.Duration, try func() error, report func(*LeaseHeldError)) error {
 	since, holder := time.Now(), ""
 	for {
 		err := try()
@@ -100,7 +100,7 @@ func WaitForLease(ctx context.Context, wait, every time.Duration, try func() err
 		}
 		if held.Holder != holder {
 			holder = held.Holder
-			tell(held)
+			report(held)
 		}
 		if err := timer.Sleep(ctx, min(every, max(0, wait-time.Since(since)))); err != nil {
 			return err

@@ -285,7 +285,7 @@ func TestMergesThatAreDue(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	ctx, record := t.Context(), *uuidOf(1)
-	tell := func() {
+	publish := func() {
 		t.Helper()
 		fatal(t, w.system.BeginChanges(ctx, "a delta", nil, false))
 		fatal(
@@ -295,7 +295,7 @@ func TestMergesThatAreDue(t *testing.T) {
 		due, err := w.system.MergeMoves(ctx, 10)
 		fatal(t, err)
 		if len(due) > 0 {
-			t.Errorf("due before it is told: %v", due)
+			t.Errorf("due before it is published: %v", due)
 		}
 		id, err := w.system.PreparePublication(ctx, "a delta")
 		fatal(t, err)
@@ -313,11 +313,11 @@ func TestMergesThatAreDue(t *testing.T) {
 		}
 		return first
 	}
-	tell()
+	publish()
 	first := due(1)
 	fatal(t, w.system.PutMergeMoveOff(ctx, first, time.Hour))
 	due(0)
-	tell() // again
+	publish() // again
 	second := due(1)
 	fatal(t, w.system.EndMergeMove(ctx, first)) // of one that was published before
 	due(1)

@@ -14,8 +14,8 @@ import (
 	"atlas/workspace"
 )
 
-// AnswersKept is how long answers of requests are stored, within the limits of a workspace.
-const AnswersKept = 24 * time.Hour
+// AnswerRetention is how long answers of requests are stored, within the limits of a workspace.
+const AnswerRetention = 24 * time.Hour
 
 // The limits of stored answers per workspace. ForgetAnswers deletes the oldest beyond them.
 const (
@@ -267,7 +267,7 @@ func changeOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.R
 	return v, err
 }
 
-// ForgetAnswers deletes answers that are older than AnswersKept, and for each workspace the
+// ForgetAnswers deletes answers that are older than AnswerRetention, and for each workspace the
 // oldest beyond its limits.
 func (s *System) ForgetAnswers(ctx context.Context) error {
 	const atOnce = 10_000
@@ -290,7 +290,7 @@ func (s *System) ForgetAnswers(ctx context.Context) error {
 	for _, statement := range []struct {
 		sql  string
 		args []any
-	}{{old, []any{AnswersKept, atOnce}}, {beyond, []any{maxAnswers, maxAnswerBytes, atOnce}}} {
+	}{{old, []any{AnswerRetention, atOnce}}, {beyond, []any{maxAnswers, maxAnswerBytes, atOnce}}} {
 		for deleted := int64(atOnce); deleted == atOnce; {
 			tag, err := s.pool.Exec(ctx, statement.sql, statement.args...)
 			if err != nil {

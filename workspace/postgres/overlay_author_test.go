@@ -52,7 +52,7 @@ func TestAuthorsOfOverlays(t *testing.T) {
 	check("changed by a key", workspace.UserID{})
 	write(mia, book.OverlayChange{"tags": []string{}})
 
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	_, err := w.system.ReleaseUser(t.Context(), mia)
 	fatal(t, err)
 	account := workspace.NewUserID()
@@ -61,9 +61,9 @@ func TestAuthorsOfOverlays(t *testing.T) {
 		t.Fatal("the user is not claimed")
 	}
 	check("another id of the user", account)
-	got, _ := w.told(t, in, at, 1000)
+	got, _ := w.changesAfter(t, in, at, 1000)
 	if slices.ContainsFunc(got, func(c audit.Change) bool { return c.Kind == audit.Overlay }) {
-		t.Errorf("another id of its author is told as a change of the overlay: %+v", got)
+		t.Errorf("another id of its author is recorded as a change of the overlay: %+v", got)
 	}
 	_, err = w.system.Pool().Exec(t.Context(), `DELETE FROM users WHERE id = $1`, account.String())
 	fatal(t, err)

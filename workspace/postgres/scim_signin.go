@@ -48,18 +48,18 @@ func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identi
 // roleOf returns the role of a person who signs in, given the role from their provider, and
 // whether it replaces the current one. Where groups have roles, provisioned people get those,
 // whatever the claim says.
-func (p provisioned) roleOf(role people.Role, told bool) (people.Role, bool, error) {
+func (p provisioned) roleOf(role people.Role, given bool) (people.Role, bool, error) {
 	switch {
 	case p.id.IsZero():
-		return role, told, nil
+		return role, given, nil
 	case !p.active:
 		return "", false, refusal("it has deactivated them")
 	case p.role != "":
 		return p.role, false, nil
-	case role == "" && !told:
+	case role == "" && !given:
 		return people.MemberRole, false, nil
 	}
-	return role, told, nil
+	return role, given, nil
 }
 
 // bind links a person to a user, and gives them the role of their groups.

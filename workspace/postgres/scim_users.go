@@ -192,7 +192,7 @@ func (s *Store) ChangeSCIMUser(
 		out, changed, err = settle(ctx, tx, in, after, begins, now)
 		return err
 	})
-	return out, changed, s.keptOwner(ctx, in, id, now, err)
+	return out, changed, s.recordLastOwner(ctx, in, id, now, err)
 }
 
 // DeleteSCIMUser implements scim.Store.
@@ -218,12 +218,12 @@ func (s *Store) DeleteSCIMUser(
 		_, err = tx.Exec(ctx, `DELETE FROM scim_users WHERE workspace_id = $1 AND id = $2`, arg(in), arg(id))
 		return err
 	})
-	return changed, s.keptOwner(ctx, in, id, now, err)
+	return changed, s.recordLastOwner(ctx, in, id, now, err)
 }
 
-// keptOwner records that a provider asked to end the membership of the last owner, with an
+// recordLastOwner records that a provider asked to end the membership of the last owner, with an
 // event and an e-mail to them: the change itself was rolled back.
-func (s *Store) keptOwner(ctx context.Context, in workspace.ID, id scim.UserID, now time.Time, err error) error {
+func (s *Store) recordLastOwner(ctx context.Context, in workspace.ID, id scim.UserID, now time.Time, err error) error {
 	if fault.CodeOf(err) != fault.LastOwner {
 		return err
 	}

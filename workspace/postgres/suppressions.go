@@ -283,7 +283,7 @@ func (s *System) HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID
 
 // EraseRecord deletes the data of workspaces on a record: overlays, memberships in Static
 // Views, merges. The changes of each workspace report it, without an author, and so do webhooks
-// of those that had it in the book: when the feed tells it, no book has it. It is idempotent.
+// of those that had it in the book: when the feed publishes it, no book has it. It is idempotent.
 func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
 		return n, err
@@ -341,7 +341,7 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, i
 		if slices.ContainsFunc(now, func(view uuid.UUID) bool { return !slices.Contains(locked, view) }) {
 			return errViewsChanged
 		}
-		if err := s.tellErased(ctx, tx, workspace.ID(in), d, id); err != nil {
+		if err := s.notifyErased(ctx, tx, workspace.ID(in), d, id); err != nil {
 			return err
 		}
 		for _, do := range []struct {
@@ -366,8 +366,8 @@ func (s *System) eraseIn(ctx context.Context, in uuid.UUID, d catalog.Dataset, i
 	return n, err
 }
 
-// tellErased makes the deliveries for the webhooks of a workspace that has a record in its book.
-func (s *System) tellErased(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, id uuid.UUID) error {
+// notifyErased makes the deliveries for the webhooks of a workspace that has a record in its book.
+func (s *System) notifyErased(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset, id uuid.UUID) error {
 	var saved bool
 	err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM overlays WHERE workspace_id = $1 AND dataset = $2 AND record_id = $3)`,
 		arg(in), string(d), id).Scan(&saved)

@@ -232,7 +232,7 @@ func TestEraseRecord(t *testing.T) {
 			SELECT count(*) FROM workspace_changes WHERE workspace_id = $1 AND id = $2 AND op = 'delete' AND by_user IS NULL AND by_key IS NULL`,
 			uuid.UUID(in), gone).Scan(&n))
 		if n != want {
-			t.Errorf("%s is told %d times, want %d", in, n, want)
+			t.Errorf("%s gets %d deliveries, want %d", in, n, want)
 		}
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"atlas/workspace/postgres/pgtest"
 )
 
-// BenchmarkTellingChanges writes 1,000 rows of a book, new and changed, alternately with
+// BenchmarkRecordingChanges writes 1,000 rows of a book, new and changed, alternately with
 // and without the triggers that record changes. It reports the minimum and the median time.
-func BenchmarkTellingChanges(b *testing.B) {
+func BenchmarkRecordingChanges(b *testing.B) {
 	d := pgtest.New(b)
 	app, system := d.OpenApp(b, postgres.Options{MaxConns: 2, StatementTimeout: time.Minute}), d.OpenSystem(b, postgres.Options{MaxConns: 2})
 	w, err := people.NewDirectory(system, nil).CreateWorkspace(b.Context(), "Bench", "pro", 0)
@@ -25,8 +25,8 @@ func BenchmarkTellingChanges(b *testing.B) {
 	}
 	took := map[string][]float64{}
 	for b.Loop() {
-		for _, told := range []string{"ENABLE", "DISABLE"} {
-			if _, err := system.Pool().Exec(b.Context(), `ALTER TABLE overlays `+told+` TRIGGER USER`); err != nil {
+		for _, triggers := range []string{"ENABLE", "DISABLE"} {
+			if _, err := system.Pool().Exec(b.Context(), `ALTER TABLE overlays `+triggers+` TRIGGER USER`); err != nil {
 				b.Fatal(err)
 			}
 			now := time.Now()
@@ -42,7 +42,7 @@ func BenchmarkTellingChanges(b *testing.B) {
 				if _, err := app.UpsertOverlays(b.Context(), w.ID, catalog.Contacts, list, book.Additions{Most: 1e9, At: now}); err != nil {
 					b.Fatal(err)
 				}
-				took[told+"-"+what] = append(took[told+"-"+what], float64(time.Since(began).Microseconds())/1000)
+				took[triggers+"-"+what] = append(took[triggers+"-"+what], float64(time.Since(began).Microseconds())/1000)
 				for i := range list {
 					list[i].Change = book.OverlayChange{"notes": "called"}
 				}

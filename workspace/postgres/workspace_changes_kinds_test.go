@@ -26,11 +26,11 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 	byUser := workspace.WithAuthor(t.Context(), workspace.Author{User: user.ID})
 	byKey := workspace.WithAuthor(t.Context(), workspace.Author{Key: key.ID})
 	names := map[[16]byte]string{[16]byte(user.ID): "olga", [16]byte(key.ID): "key"}
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	check := func(what string, want ...string) {
 		t.Helper()
 		var got []audit.Change
-		got, at = w.told(t, in, at, 1000)
+		got, at = w.changesAfter(t, in, at, 1000)
 		if diff := cmp.Diff(want, w.lines(t, got, names)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -82,7 +82,7 @@ func TestChangesOfWebhooksAndSkills(t *testing.T) {
 
 // A TRUNCATE, which fires no DELETE trigger, records its deletions, whichever table it
 // reaches and by whatever way.
-func TestTruncatedTablesAreTold(t *testing.T) {
+func TestTruncatedTablesAreRecorded(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	in, other := w.one.ID, w.two.ID
@@ -107,8 +107,8 @@ func TestTruncatedTablesAreTold(t *testing.T) {
 		[]byte("sealed"), 10,
 	)
 	fatal(t, err)
-	_, at := w.told(t, in, audit.Position{}, 1000)
-	_, otherAt := w.told(t, other, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
+	_, otherAt := w.changesAfter(t, other, audit.Position{}, 1000)
 	for _, table := range []string{"overlays", "view_records", "webhooks"} {
 		_, err := w.system.Pool().Exec(t.Context(), `TRUNCATE `+table)
 		fatal(t, err)
@@ -120,19 +120,19 @@ func TestTruncatedTablesAreTold(t *testing.T) {
 		slices.Sort(kinds)
 		return kinds
 	}
-	got, next := w.told(t, in, at, 1000)
+	got, next := w.changesAfter(t, in, at, 1000)
 	if diff := cmp.Diff([]string{"delete membership", "delete overlay", "delete webhook"}, kinds(got)); diff != "" {
-		t.Errorf("told (-want +got):\n%s", diff)
+		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	if got, _ := w.told(t, other, otherAt, 1000); len(got) != 1 || got[0].ID != record {
-		t.Errorf("the other workspace is told %+v", got)
+	if got, _ := w.changesAfter(t, other, otherAt, 1000); len(got) != 1 || got[0].ID != record {
+		t.Errorf("the other workspace got %+v", got)
 	}
 	_, err = w.system.Pool().Exec(t.Context(), `TRUNCATE workspaces CASCADE`)
 	fatal(t, err)
-	got, _ = w.told(t, in, next, 1000)
+	got, _ = w.changesAfter(t, in, next, 1000)
 	for _, want := range []string{"delete member", "delete setting", "delete view"} {
 		if !slices.Contains(kinds(got), want) {
-			t.Errorf("a TRUNCATE of all workspaces told %v, not %q", kinds(got), want)
+			t.Errorf("a TRUNCATE of all workspaces recorded %v, not %q", kinds(got), want)
 		}
 	}
 }

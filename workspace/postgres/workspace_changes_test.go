@@ -23,9 +23,9 @@ import (
 	"atlas/workspace/subscriptions"
 )
 
-// told returns the changes after a position, in pages of at most limit, once everything
+// changesAfter returns the changes after a position, in pages of at most limit, once everything
 // committed is visible: other tests have transactions in progress on the server.
-func (w *viewing) told(t *testing.T, in workspace.ID, after audit.Position, limit int) (all []audit.Change, next audit.Position) {
+func (w *viewing) changesAfter(t *testing.T, in workspace.ID, after audit.Position, limit int) (all []audit.Change, next audit.Position) {
 	t.Helper()
 	var want int
 	fatal(t, w.system.Pool().QueryRow(t.Context(), `SELECT count(*) FROM workspace_changes WHERE workspace_id = $1 AND (xid, seq) > ($2, $3)`,
@@ -39,7 +39,7 @@ func (w *viewing) told(t *testing.T, in workspace.ID, after audit.Position, limi
 			break
 		}
 		if time.Now().After(until) {
-			t.Fatalf("%d of %d changes are told", n, want)
+			t.Fatalf("%d of %d changes are recorded", n, want)
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
@@ -94,12 +94,12 @@ func TestWorkspaceChanges(t *testing.T) {
 	user, key := w.members[in][0], w.keyOf[in]
 	byUser := workspace.WithAuthor(t.Context(), workspace.Author{User: user.ID})
 	byKey := workspace.WithAuthor(t.Context(), workspace.Author{Key: key.ID})
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	names := map[[16]byte]string{[16]byte(user.ID): "olga", [16]byte(key.ID): "key", [16]byte(in): "one"}
 	check := func(what string, want ...string) {
 		t.Helper()
 		var got []audit.Change
-		got, at = w.told(t, in, at, 1000)
+		got, at = w.changesAfter(t, in, at, 1000)
 		if diff := cmp.Diff(want, w.lines(t, got, names)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
@@ -126,7 +126,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	check("nothing that the API answers")
 	write(byUser, catalog.Accounts, account, book.OverlayChange{"notes": "a"})
 	write(byKey, catalog.Accounts, account, book.OverlayChange{"workspace_status": "b"})
-	check("a page tells it once", "key: upsert overlay acme of accounts notes,workspace_status")
+	check("a page has it once", "key: upsert overlay acme of accounts notes,workspace_status")
 	write(byUser, catalog.Contacts, contact, nil)
 	fatal(t, takeOut(byUser, w.store, in, catalog.Contacts, []uuid.UUID{contact}))
 	check("new, and gone", "olga: delete overlay ann of contacts ")
@@ -187,7 +187,7 @@ func TestWorkspaceChanges(t *testing.T) {
 	if fatal(t, err); !claimed {
 		t.Fatal("not claimed")
 	}
-	got, next := w.told(t, in, at, 1000)
+	got, next := w.changesAfter(t, in, at, 1000)
 	at = next
 	lines := w.lines(t, got, names)
 	slices.Sort(lines)
@@ -225,18 +225,18 @@ func TestWorkspaceChanges(t *testing.T) {
 
 // Each field that workspaces write is recorded: a migration that adds one has called
 // follow_changes_of.
-func TestEveryWrittenFieldIsTold(t *testing.T) {
+func TestEveryWrittenFieldIsRecorded(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	in, id := w.one.ID, uuid.New()
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	_, err := w.store.UpsertOverlays(
 		t.Context(), in, catalog.Accounts,
 		[]book.OverlayUpsert{{Fresh: book.Overlay{Record: id, Trend: "steady", CreatedAt: w.now, UpdatedAt: w.now, ScoredAt: w.now}}},
 		book.Additions{Most: 10, At: w.now},
 	)
 	fatal(t, err)
-	_, at = w.told(t, in, at, 10)
+	_, at = w.changesAfter(t, in, at, 10)
 	values := map[catalog.Type]string{
 		catalog.String: `'tier_2'`, catalog.Strings: `'{x}'`, catalog.Integer: `7`, catalog.Double: `7`, catalog.Time: `now()`,
 	}
@@ -244,8 +244,8 @@ func TestEveryWrittenFieldIsTold(t *testing.T) {
 		_, err := w.system.Pool().Exec(t.Context(), `UPDATE overlays SET `+f.Name+` = `+values[f.Type]+` WHERE record_id = $1`, id)
 		fatal(t, err)
 		var got []audit.Change
-		if got, at = w.told(t, in, at, 10); len(got) != 1 || !slices.Equal(got[0].Fields, []string{f.Name}) {
-			t.Errorf("%s: told %+v", f.Name, got)
+		if got, at = w.changesAfter(t, in, at, 10); len(got) != 1 || !slices.Equal(got[0].Fields, []string{f.Name}) {
+			t.Errorf("%s: got %+v", f.Name, got)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func TestChangesOfTransactionsInProgress(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	in := w.one.ID
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	slow, err := w.system.Pool().Begin(t.Context())
 	fatal(t, err)
 	defer slow.Rollback(context.Background()) //nolint:errcheck // it is over already
@@ -266,12 +266,12 @@ func TestChangesOfTransactionsInProgress(t *testing.T) {
 	fatal(t, err)
 	page, known, err := w.store.WorkspaceChanges(t.Context(), in, at, 10)
 	if fatal(t, err); !known || len(page.Changes) > 0 || !page.CaughtUp {
-		t.Errorf("told before the transaction ended: %+v", page)
+		t.Errorf("recorded before the transaction ended: %+v", page)
 	}
 	fatal(t, slow.Commit(t.Context()))
-	got, _ := w.told(t, in, at, 10)
+	got, _ := w.changesAfter(t, in, at, 10)
 	if len(got) != 2 || got[0].Kind != audit.Setting || got[1].Kind != audit.Subscription {
-		t.Errorf("told %+v", got)
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -283,17 +283,17 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 	one, two := w.one.ID, w.two.ID
 	sub, err := w.subscriptions.Upsert(t.Context(), one, subscriptions.Change{SignalType: "permit_issued"})
 	fatal(t, err)
-	all, last := w.told(t, one, audit.Position{}, 1000)
+	all, last := w.changesAfter(t, one, audit.Position{}, 1000)
 	if len(all) == 0 {
 		t.Fatal("nothing to hide")
 	}
 	if page, known, err := w.store.WorkspaceChanges(t.Context(), two, last, 10); err != nil || known {
 		t.Errorf("a position of another workspace: %+v, %v", page, err)
 	}
-	others, _ := w.told(t, two, audit.Position{}, 1000)
+	others, _ := w.changesAfter(t, two, audit.Position{}, 1000)
 	for _, c := range others {
 		if c.ID == uuid.UUID(sub.ID) || c.ID == uuid.UUID(one) {
-			t.Errorf("told of another workspace: %+v", c)
+			t.Errorf("got of another workspace: %+v", c)
 		}
 	}
 	if got, err := w.store.WorkspaceHistory(t.Context(), two, uuid.UUID(sub.ID), 10); err != nil || len(got) > 0 {
@@ -353,7 +353,7 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	in := w.one.ID
-	_, at := w.told(t, in, audit.Position{}, 1000)
+	_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 	_, err := w.system.Pool().Exec(t.Context(), `DO $$ BEGIN EXECUTE format('GRANT TEMPORARY ON DATABASE %I TO atlas_app', current_database()); END $$`)
 	fatal(t, err)
 	fatal(t, w.store.InWorkspace(t.Context(), in, func(tx pgx.Tx) error {
@@ -363,8 +363,8 @@ func TestTriggersOfChangesAreNotLed(t *testing.T) {
 			UPDATE members SET role = role; DELETE FROM members WHERE user_id = '`+w.members[in][1].ID.String()+`'`)
 		return err
 	}))
-	if got, _ := w.told(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Member || got[0].Op != audit.Delete {
-		t.Errorf("told %+v", got)
+	if got, _ := w.changesAfter(t, in, at, 10); len(got) != 1 || got[0].Kind != audit.Member || got[0].Op != audit.Delete {
+		t.Errorf("got %+v", got)
 	}
 	for _, of := range []string{
 		"overlays", "view_records", "views", "boards", "members", "invitations", "signal_subscriptions", "webhooks", "skills",
@@ -393,7 +393,7 @@ func TestWorkspaceChangesAreForgotten(t *testing.T) {
 	for _, name := range []string{"a", "b", "c", "d"} {
 		_, err := w.system.Pool().Exec(t.Context(), `UPDATE workspaces SET name = $2 WHERE id = $1`, in.String(), name)
 		fatal(t, err)
-		_, at := w.told(t, in, audit.Position{}, 1000)
+		_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 		places = append(places, at)
 	}
 	// The first two are old.
@@ -427,7 +427,7 @@ func TestWorkspaceChangesAreForgotten(t *testing.T) {
 	since(places[1].At, places[1], true)
 	since(time.Now(), places[3], true)
 	fatal(t, w.system.ForgetWorkspaceChanges(t.Context(), time.Hour))
-	if got, _ := w.told(t, in, places[1], 10); len(got) != 1 {
+	if got, _ := w.changesAfter(t, in, places[1], 10); len(got) != 1 {
 		t.Errorf("after the oldest known position: %+v", got)
 	}
 	fatal(t, w.system.ForgetWorkspaceChanges(t.Context(), -time.Hour))
@@ -444,7 +444,7 @@ func TestRestoredWorkspaceChanges(t *testing.T) {
 		t.Helper()
 		_, err := w.system.Pool().Exec(t.Context(), `UPDATE workspaces SET name = $2 WHERE id = $1`, in.String(), uuid.NewString())
 		fatal(t, err)
-		_, at := w.told(t, in, audit.Position{}, 1000)
+		_, at := w.changesAfter(t, in, audit.Position{}, 1000)
 		return at
 	}
 	known := func(p audit.Position) bool {
@@ -454,7 +454,7 @@ func TestRestoredWorkspaceChanges(t *testing.T) {
 		return known
 	}
 	kept, lost := change(), change()
-	// To the time between the two: the second has another time than the one that was told.
+	// To the time between the two: the second has another time than the recorded one.
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE workspace_changes SET at = at + interval '1 microsecond' WHERE workspace_id = $1 AND xid = $2`, in.String(), lost.Transaction)
 	fatal(t, err)
 	if !known(kept) || known(lost) {
@@ -477,7 +477,7 @@ func TestRestoredWorkspaceChanges(t *testing.T) {
 	if next := change(); !known(first) || first.Transaction > 1 {
 		t.Errorf("after %+v, %+v: not known", first, next)
 	}
-	if got, _ := w.told(t, in, first, 10); len(got) != 1 {
-		t.Errorf("told %+v", got)
+	if got, _ := w.changesAfter(t, in, first, 10); len(got) != 1 {
+		t.Errorf("got %+v", got)
 	}
 }

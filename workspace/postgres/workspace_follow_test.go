@@ -152,9 +152,9 @@ func TestFollowingAWorkspace(t *testing.T) {
 		}
 		go func() { writing.Wait(); close(written) }()
 		r := rand.New(rand.NewPCG(seed, writers))
-		told := 0
+		recorded := 0
 		apply := func(changes []audit.Change) {
-			told += len(changes)
+			recorded += len(changes)
 			for _, c := range changes {
 				if delete(kept, c.Subject); c.Op == audit.Upsert {
 					if state, there := w.state(t, name, &c.ID)[c.Subject]; there {
@@ -183,10 +183,10 @@ func TestFollowingAWorkspace(t *testing.T) {
 			apply(page.Changes)
 			at = page.Next
 		}
-		rest, _ := w.told(t, in, at, 10)
+		rest, _ := w.changesAfter(t, in, at, 10)
 		apply(rest)
-		if told < 50 {
-			t.Errorf("seed %d: only %d changes were told", seed, told)
+		if recorded < 50 {
+			t.Errorf("seed %d: only %d changes were recorded", seed, recorded)
 		}
 		if diff := cmp.Diff(w.state(t, name, nil), kept); diff != "" {
 			t.Errorf("seed %d: the copy differs (-there +kept):\n%s", seed, diff)

@@ -188,7 +188,7 @@ func TestSwitchedWritesOnlyWhatChanged(t *testing.T) {
 	}
 	w.settled(t)
 	before := w.documents(t, w.indices.Names.Held("accounts"))
-	fatal(t, w.projector.Switched(t.Context(), "the first one told"))
+	fatal(t, w.projector.Switched(t.Context(), "the first one"))
 	w.settled(t)
 	if diff := cmp.Diff(before, w.documents(t, w.indices.Names.Held("accounts"))); diff != "" {
 		t.Error("nothing changed, but:", diff)
@@ -274,7 +274,7 @@ func TestRestoredPostgres(t *testing.T) {
 		t.Errorf("found %v", got)
 	}
 	if !strings.Contains(w.log.String(), "restored") {
-		t.Error("nobody was told")
+		t.Error("nobody was notified")
 	}
 }
 

@@ -161,7 +161,7 @@ func (r *Records) MatchingHeld(ctx context.Context, vs []views.View, among []uui
 	return found, nil
 }
 
-// matchPlan plans a search of a View whose matches are told for nothing.
+// matchPlan plans a search of a View whose matches cost nothing.
 func matchPlan(v views.View, existing []views.ID) (join.Plan, error) {
 	return join.View(v, query.Query{Dataset: v.Dataset, WithoutPrivate: true}, existing)
 }

@@ -70,7 +70,7 @@ type Provisioning struct {
 
 func (p *Provisioning) now() time.Time { return storedNow(p.Now) }
 
-func (p *Provisioning) tell(in workspace.ID, changed []workspace.UserID) {
+func (p *Provisioning) notify(in workspace.ID, changed []workspace.UserID) {
 	if p.Changed != nil {
 		for _, user := range changed {
 			p.Changed(in, user)
@@ -112,7 +112,7 @@ func (p *Provisioning) Create(ctx context.Context, in workspace.ID, u User) (Use
 	u.Created = p.now()
 	u.Modified = u.Created
 	u, changed, err := p.Store.InsertSCIMUser(ctx, in, u)
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return u, err
 }
 
@@ -124,14 +124,14 @@ func (p *Provisioning) Change(ctx context.Context, in workspace.ID, id UserID, m
 		}
 		return change(u)
 	})
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return u, err
 }
 
 // Delete deletes a user.
 func (p *Provisioning) Delete(ctx context.Context, in workspace.ID, id UserID, m IfMatch) error {
 	changed, err := p.Store.DeleteSCIMUser(ctx, in, id, p.now(), func(u User) error { return m.permits(u.Version) })
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return err
 }
 
@@ -184,7 +184,7 @@ func (p *Provisioning) CreateGroup(ctx context.Context, in workspace.ID, g Group
 	g.Created = p.now()
 	g.Modified = g.Created
 	g, changed, err := p.Groups.InsertSCIMGroup(ctx, in, g)
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return g, err
 }
 
@@ -198,14 +198,14 @@ func (p *Provisioning) ChangeGroup(
 		}
 		return change(g)
 	})
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return g, err
 }
 
 // DeleteGroup deletes a group. Its members stay, with the roles of their other groups.
 func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id GroupID, m IfMatch) error {
 	changed, err := p.Groups.DeleteSCIMGroup(ctx, in, id, p.now(), func(g Group) error { return m.permits(g.Version) })
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return err
 }
 
@@ -214,7 +214,7 @@ func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id Grou
 func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group,
 	error) {
 	g, changed, err := p.Groups.SetSCIMGroupRole(ctx, in, by, id, role, administers)
-	p.tell(in, changed)
+	p.notify(in, changed)
 	return g, err
 }
 

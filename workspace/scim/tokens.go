@@ -17,8 +17,8 @@ const (
 	MaxTokens = 10
 	// DefaultDays and MaxDays are the default and maximum lifetime of a token.
 	DefaultDays, MaxDays = 365, 730
-	// TokensKept is how long an ended token is listed.
-	TokensKept = 30 * 24 * time.Hour
+	// TokenRetention is how long an ended token is listed.
+	TokenRetention = 30 * 24 * time.Hour
 )
 
 // Token authenticates a provider, in one workspace and only for SCIM.
@@ -102,7 +102,7 @@ type TokenInput struct {
 
 // List lists the tokens of a workspace.
 func (s *Tokens) List(ctx context.Context, in workspace.ID, limit, offset int) ([]Token, error) {
-	return s.Store.SCIMTokens(ctx, in, s.now().Add(-TokensKept), limit, offset)
+	return s.Store.SCIMTokens(ctx, in, s.now().Add(-TokenRetention), limit, offset)
 }
 
 // Create creates a token and returns its text, which cannot be retrieved again. Errors:

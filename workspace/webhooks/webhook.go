@@ -62,8 +62,8 @@ const (
 	// FailingAttempts is how many attempts must have failed in that time: for a rarely used
 	// receiver, two failures a day apart say nothing about the time between.
 	FailingAttempts = 3
-	// Kept is how long deliveries are stored.
-	Kept = 30 * 24 * time.Hour
+	// Retention is how long deliveries are stored.
+	Retention = 30 * 24 * time.Hour
 	// MaxNotices is how many e-mails about disabled webhooks of a workspace a user gets in 24
 	// hours, however often somebody enables webhooks.
 	MaxNotices = 20

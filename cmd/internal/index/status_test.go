@@ -25,7 +25,7 @@ func TestUnfinishedLoadLine(t *testing.T) {
 }
 
 // A delta that was not applied whole is reported.
-func TestStatusTellsOfUnfinishedDeltas(t *testing.T) {
+func TestStatusShowsUnfinishedDeltas(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := printStatus(&cli.Streams{Out: &out}, StatusReport{Generations: []generation.Generation{

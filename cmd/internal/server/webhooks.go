@@ -92,7 +92,7 @@ func keepJobs(ctx context.Context, system *postgres.System, sealer webhooks.Seal
 		log.Error("secrets of webhooks cannot be opened with the keys of this server: bring the key back, or rotate them", "webhooks", lost)
 	}
 	for ctx.Err() == nil {
-		if err := system.ForgetJobs(ctx, webhooks.Kept); err != nil && ctx.Err() == nil {
+		if err := system.ForgetJobs(ctx, webhooks.Retention); err != nil && ctx.Err() == nil {
 			log.Warn("old jobs were not deleted; trying on", "error", err.Error())
 		}
 		_ = timer.Sleep(ctx, forgetInterval)

@@ -52,7 +52,7 @@ function element(name, text, attributes = {}) {
   return e
 }
 
-const told = ['X-Credits-Charged', 'X-Credits-Remaining', 'Retry-After', 'X-Request-Id']
+const visible = ['X-Credits-Charged', 'X-Credits-Remaining', 'Retry-After', 'X-Request-Id']
 
 async function send(form) {
   const answer = form.querySelector('[data-answer]')
@@ -63,7 +63,7 @@ async function send(form) {
     const response = await fetch(address, { method, headers, body, cache: 'no-store' })
     const text = await response.text()
     const ms = Math.round(performance.now() - began)
-    const shown = told.filter((name) => response.headers.has(name)).map((name) => `${name}: ${response.headers.get(name)}`)
+    const shown = visible.filter((name) => response.headers.has(name)).map((name) => `${name}: ${response.headers.get(name)}`)
     let pretty = text
     try {
       pretty = JSON.stringify(JSON.parse(text), null, 2)

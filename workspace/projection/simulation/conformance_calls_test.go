@@ -92,8 +92,8 @@ func (p *player) call(ctx context.Context, r *rand.Rand) string {
 		return p.generationOf(ctx, catalog.Held[r.IntN(len(catalog.Held))], r)
 	case n < 58:
 		err := p.SetHeldSource(ctx, d, fmt.Sprint(r.IntN(3)))
-		now, told := p.HeldSource(ctx, d)
-		return outcome("source", errors.Join(err, told), now)
+		now, unknown := p.HeldSource(ctx, d)
+		return outcome("source", errors.Join(err, unknown), now)
 	default:
 		return p.leaseOf(ctx, holder, r.IntN(4))
 	}

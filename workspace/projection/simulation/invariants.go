@@ -108,7 +108,7 @@ func (w *world) differences() (list []string) {
 			list = append(list, k.String()+": nothing holds it, and its stub would stay for ever")
 		}
 		if (r.lost != 0 || r.viewDeleted != 0) && !w.isPoisoned(k.workspace) {
-			list = append(list, k.String()+": searches are told that its document may be wrong, and it is not")
+			list = append(list, k.String()+": its document is reported to searches as possibly wrong, and it is not")
 		}
 		if w.db.oldStub(k, projection.StubAge+2*LagBound) && !w.isPoisoned(k.workspace) {
 			list = append(list, k.String()+": its stub is old and has not been removed")
