@@ -291,7 +291,8 @@ func TestRolesByClaim(t *testing.T) {
 	role("an answer without claims", silent, member.ID, people.MemberRole)
 	role("the last owner", subject(p, "o", owner.Email, "all"), owner.ID, people.Owner)
 	w.sealAll(t)
-	if logged := actions(w.chain(t, w.one.ID)); !slices.Contains(logged, "identity.last_owner_kept") || !slices.Contains(logged, "identity.bound") {
+	logged := actions(w.chain(t, w.one.ID))
+	if !slices.Contains(logged, "identity.last_owner_kept") || !slices.Contains(logged, "identity.bound") {
 		t.Errorf("the audit log has %v", logged)
 	}
 	role("a second owner", mia("chiefs"), member.ID, people.Owner)
