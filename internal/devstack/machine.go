@@ -39,7 +39,7 @@ type machine struct {
 	state   state
 	running []*process
 	held    []*heldPort
-	logged    bool // the log says where the data is
+	logged  bool // the log says where the data is
 }
 
 // openMachine stops the leftovers of an earlier run, and removes its data if

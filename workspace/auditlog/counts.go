@@ -88,8 +88,8 @@ type Counter struct {
 	Threshold int64
 	// Retention is the retention of counts; 0: unlimited.
 	Retention time.Duration
-	Now  func() time.Time
-	Log  *slog.Logger
+	Now       func() time.Time
+	Log       *slog.Logger
 	// Max bounds the entries in memory; 0 is 50,000.
 	Max int
 

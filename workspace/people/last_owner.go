@@ -23,7 +23,7 @@ const (
 // LastOwnerNotice is the payload of a job of LastOwnerKind.
 type LastOwnerNotice struct {
 	User workspace.UserID `json:"user_id"`
-	From LastOwnerSource         `json:"from"`
+	From LastOwnerSource  `json:"from"`
 }
 
 // LastOwnerLetter is what a notice needs to be written.
