@@ -35,12 +35,18 @@ type UnfinishedLoad struct {
 	Seconds float64 `json:"seconds"`
 }
 
+// WorkFolders lists the work folders of loads in a folder of temporary files.
+func WorkFolders(tempDir string) []string {
+	paths, _ := filepath.Glob(filepath.Join(tempDir, workPrefix+"*"))
+	return paths
+}
+
 // UnfinishedLoads lists the loads into an installation's indices that have a work
 // folder on this machine: in tempDir ("" means the user's cache folder, as for a
 // load) or in workDirs. It only reads, so it does not disturb running loads. It
 // leaves out a load whose files are being replaced.
 func UnfinishedLoads(names mappings.Names, tempDir string, workDirs ...string) []UnfinishedLoad {
-	found, _ := filepath.Glob(filepath.Join(cmp.Or(tempDir, DefaultTempDir()), workPrefix+"*"))
+	found := WorkFolders(cmp.Or(tempDir, DefaultTempDir()))
 	loads := []UnfinishedLoad{}
 	for _, path := range slices.Concat(found, workDirs) {
 		var m manifest

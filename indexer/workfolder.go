@@ -166,8 +166,7 @@ func (s *workFolder) removeEmpty() {
 // otherLoads calls f with the manifest of every unfinished load whose work folder
 // is in parent. Running loads have their folder locked, and are left out.
 func otherLoads(parent, except string, f func(*workFolder, manifest)) {
-	paths, _ := filepath.Glob(filepath.Join(parent, workPrefix+"*"))
-	for _, path := range paths {
+	for _, path := range WorkFolders(parent) {
 		if path == except {
 			continue
 		}

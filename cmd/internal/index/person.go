@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
 
@@ -253,8 +255,13 @@ func (c *suppressReport) inFolders(_ context.Context, values []string) (left []r
 			if err != nil {
 				return err
 			}
-			content, err := os.ReadFile(path) // #nosec G304 G122 -- below a folder that who runs the command names, and read only
-			if err == nil && contains(content, values) {
+			file, err := os.Open(path) // #nosec G304 G122 -- below a folder that who runs the command names, and read only
+			if err != nil {
+				return err
+			}
+			defer func() { _ = file.Close() }()
+			found, err := mentions(file, values)
+			if found {
 				left = append(left, remainder{"folder", path, 1, "a load or delta that is not finished, or another file"})
 			}
 			return err
@@ -266,7 +273,36 @@ func (c *suppressReport) inFolders(_ context.Context, values []string) (left []r
 	return left, nil
 }
 
+// contains reports whether content has one of the values, in lower case or capitals.
 func contains(content []byte, values []string) bool {
 	content = bytes.ToLower(content)
-	return slices.ContainsFunc(values, func(v string) bool { return bytes.Contains(content, []byte(strings.ToLower(v))) })
+	return slices.ContainsFunc(values, func(v string) bool { return bytes.Contains(content, bytes.ToLower([]byte(v))) })
+}
+
+// searchedAtOnce is how many bytes of a file mentions has in memory.
+const searchedAtOnce = 1 << 20
+
+// mentions reports whether a text contains one of the values.
+func mentions(text io.Reader, values []string) (bool, error) {
+	overlap := 0
+	for _, v := range values {
+		// A letter has at most 4 bytes, whatever its case.
+		overlap = max(overlap, utf8.UTFMax*len(v))
+	}
+	buffer := make([]byte, 0, searchedAtOnce+overlap)
+	for {
+		n, err := io.ReadFull(text, buffer[len(buffer):cap(buffer)])
+		buffer = buffer[:len(buffer)+n]
+		if contains(buffer, values) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		// A value may begin in this part and end in the next.
+		buffer = buffer[:copy(buffer, buffer[len(buffer)-overlap:])]
+	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/cmd/internal/cli"
+	"atlas/indexer"
 	"atlas/indexer/eraser"
 	"atlas/indexer/erasure"
 	"atlas/indexer/generation"
@@ -110,13 +111,10 @@ func (c *suppressConfig) with(ctx context.Context, s *cli.Streams, work func(*er
 	return cli.Explain(work(w.eraser, w))
 }
 
-// folders are those with dead letters.
+// folders are the given ones and the work folders of this user's loads and deltas.
 func (c *suppressConfig) folders() []string {
-	folders := c.Folder
-	if cache, err := os.UserCacheDir(); err == nil {
-		folders = append(folders, filepath.Join(cache, "atlas"))
-	}
-	return folders
+	parent := indexer.DefaultTempDir()
+	return slices.Concat(c.Folder, indexer.WorkFolders(parent), []string{filepath.Join(parent, "delta"), filepath.Join(parent, "suppress")})
 }
 
 // finish erases the records of the list, and prints the result.
