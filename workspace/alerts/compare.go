@@ -100,7 +100,11 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 		}
 		of[i] = len(distinct) - 1
 	}
+	began := time.Now()
 	found, err := w.among(ctx, distinct, p)
+	if stopped := w.pause(ctx, began); stopped != nil {
+		return false, errors.Join(err, stopped)
+	}
 	switch {
 	case err != nil && len(distinct) > 1 && fault.CodeOf(err) == fault.InvalidInput:
 		half := slices.Index(of, len(distinct)/2)
@@ -119,7 +123,11 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 	for begin := 0; begin < len(all); begin += setsAtOnce {
 		some := all[begin:min(begin+setsAtOnce, len(all))]
 		matches := func(i int) []uuid.UUID { return found[of[begin+i]] }
+		began := time.Now()
 		stored, err := w.stepSome(ctx, some, p, matches, now)
+		if stopped := w.pause(ctx, began); stopped != nil {
+			return false, errors.Join(failed, err, stopped)
+		}
 		whole, failed = whole && stored, errors.Join(failed, err)
 	}
 	return whole, failed

@@ -147,6 +147,8 @@ type Watcher struct {
 	MaxMatches int
 	// Now is the clock; nil is time.Now.
 	Now func() time.Time
+	// Pause waits between two parts of the work; nil is timer.Sleep.
+	Pause func(context.Context, time.Duration) error
 
 	tidied time.Time
 	// unreadable are the Views whose error was logged.

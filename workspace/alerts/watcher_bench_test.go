@@ -3,6 +3,7 @@ package alerts_test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -15,13 +16,17 @@ import (
 )
 
 // BenchmarkLook compares different Views with changes of firms, the same number of which
-// match each. It reports the time for a View, and the time of other searches alone and beside
-// it.
+// match each. It reports the time for a View, and the times of other searches: alone and beside
+// it by turns, so that other work on the machine slows both. ATLAS_BENCH_PACE=off compares
+// without pauses, ATLAS_BENCH_PACE=both every second time.
 func BenchmarkLook(b *testing.B) {
 	for _, of := range []struct{ views, changes int }{{500, 10_000}, {10_000, 100_000}} {
 		b.Run(fmt.Sprintf("%d Views, %d changes", of.views, of.changes), func(b *testing.B) { benchmarkLook(b, of.views, of.changes) })
 	}
 }
+
+// aloneFor is how long searches run alone before each look.
+const aloneFor = 12 * time.Second
 
 func benchmarkLook(b *testing.B, many, changed int) {
 	w := newWorld(b)
@@ -44,21 +49,35 @@ func benchmarkLook(b *testing.B, many, changed int) {
 		fatal(b, err)
 	}
 	fatal(b, w.watcher.Look(b.Context()))
-	stop := searching(b, w, many)
-	time.Sleep(20 * time.Second)
-	alone := stop()
+	paces := map[string][]string{"": {"paced"}, "off": {"unpaced"}, "both": {"unpaced", "paced"}}[os.Getenv("ATLAS_BENCH_PACE")]
+	if paces == nil {
+		b.Fatal("ATLAS_BENCH_PACE is off, both, or empty")
+	}
 	for shift := 1; b.Loop(); shift++ {
 		b.StopTimer()
 		w.apply(b, fill(shift)...)
-		beside := searching(b, w, many)
+		took := map[string]*turns{"paced": {}, "unpaced": {}}
 		b.StartTimer()
-		began := time.Now()
-		for range (changed + 9_999) / 10_000 { // a look takes a page of 10,000
+		looks := (changed + 9_999) / 10_000 // a look takes a page of 10,000
+		for n := range looks {
+			pace := paces[n%len(paces)]
+			w.watcher.Pause = nil
+			if pace == "unpaced" {
+				w.watcher.Pause = func(context.Context, time.Duration) error { return nil }
+			}
+			b.StopTimer()
+			stop := searching(b, w, many)
+			time.Sleep(aloneFor)
+			alone := stop()
+			stop = searching(b, w, many)
+			b.StartTimer()
+			began := time.Now()
 			fatal(b, w.watcher.Look(b.Context()))
+			took[pace].add(time.Since(began), alone, stop())
 		}
-		b.ReportMetric(time.Since(began).Seconds()*1000/float64(many), "ms/View")
-		report(b, "beside", beside())
-		report(b, "alone", alone)
+		for _, pace := range paces {
+			took[pace].report(b, pace, many, looks)
+		}
 		told := 0
 		for _, entry := range w.told(b, p, mustOne(b, w, p)) {
 			told += len(entry)
@@ -103,11 +122,47 @@ func searching(b *testing.B, w *world, cities int) (stop func() []time.Duration)
 	}
 }
 
-func report(b *testing.B, when string, took []time.Duration) {
-	slices.Sort(took)
-	for _, p := range []int{50, 99} {
-		b.ReportMetric(took[(len(took)-1)*p/100].Seconds()*1000, fmt.Sprintf("p%d-%s-ms", p, when))
+// turns are times of searches, alone and beside a look.
+type turns struct {
+	looks         []time.Duration
+	alone, beside []time.Duration
+	ratios        map[int][]float64
+}
+
+func (s *turns) add(look time.Duration, alone, beside []time.Duration) {
+	s.looks = append(s.looks, look)
+	s.alone, s.beside = append(s.alone, alone...), append(s.beside, beside...)
+	if s.ratios == nil {
+		s.ratios = map[int][]float64{}
 	}
+	for _, p := range []int{50, 99} {
+		s.ratios[p] = append(s.ratios[p], float64(percentile(beside, p))/float64(percentile(alone, p)))
+	}
+}
+
+// report reports the medians of the turns, and logs the lowest and highest.
+func (s *turns) report(b *testing.B, pace string, views, looks int) {
+	var sum time.Duration
+	for _, look := range s.looks {
+		sum += look
+	}
+	each := sum / time.Duration(len(s.looks))
+	b.Logf("%s: %.1f s for all changes, %d turns, %d searches alone and %d beside", pace, (each * time.Duration(looks)).Seconds(),
+		len(s.looks), len(s.alone), len(s.beside))
+	b.ReportMetric(each.Seconds()*1000*float64(looks)/float64(views), pace+"-ms/View")
+	for _, p := range []int{50, 99} {
+		b.ReportMetric(percentile(s.alone, p).Seconds()*1000, fmt.Sprintf("%s-p%d-alone-ms", pace, p))
+		b.ReportMetric(percentile(s.beside, p).Seconds()*1000, fmt.Sprintf("%s-p%d-beside-ms", pace, p))
+		r := s.ratios[p]
+		slices.Sort(r)
+		b.ReportMetric(r[len(r)/2], fmt.Sprintf("%s-p%d-ratio", pace, p))
+		b.Logf("%s: p%d of a turn beside / alone: %.2f (%.2f–%.2f)", pace, p, r[len(r)/2], r[0], r[len(r)-1])
+	}
+}
+
+func percentile(took []time.Duration, p int) time.Duration {
+	slices.Sort(took)
+	return took[(len(took)-1)*p/100]
 }
 
 func mustOne(t testing.TB, w *world, p person) (id [16]byte) {
