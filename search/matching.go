@@ -65,28 +65,33 @@ func (e *Engine) matchingIn(ctx context.Context, d catalog.Dataset, among []uuid
 	for i := range all {
 		all[i] = i
 	}
-	counts, err := m.ask(ctx, e, all, false)
+	// Most searches find few of the records: all ids that an answer can have are read at once.
+	answers, err := m.ask(ctx, e, all, matchesInAnswer/len(all))
 	if err != nil {
 		return nil, err
 	}
 	found := make([][]uuid.UUID, len(searches))
-	var some []int // have matches
-	for i, c := range counts {
-		if c.count > 0 {
+	var some []int // have more
+	for i, a := range answers {
+		found[i] = a.ids
+		if a.count > len(a.ids) {
 			some = append(some, i)
 		}
 	}
 	for len(some) > 0 {
 		n, sum := 0, 0
-		for n < len(some) && (n == 0 || sum+counts[some[n]].count <= matchesInAnswer) {
-			sum += counts[some[n]].count
+		for n < len(some) && (n == 0 || sum+answers[some[n]].count <= matchesInAnswer) {
+			sum += answers[some[n]].count
 			n++
 		}
-		answers, err := m.ask(ctx, e, some[:n], true)
+		whole, err := m.ask(ctx, e, some[:n], len(among))
 		if err != nil {
 			return nil, err
 		}
-		for i, a := range answers {
+		for i, a := range whole {
+			if a.count > len(a.ids) {
+				return nil, errNoMatches()
+			}
 			found[some[i]] = a.ids
 		}
 		some = some[n:]
@@ -107,9 +112,9 @@ type matches struct {
 	ids   []uuid.UUID
 }
 
-// ask runs the searches at the given positions.
-func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs bool) ([]matches, error) {
-	res, err := e.search(ctx, e.at(m.searches[0], m.compile(positions, withIDs)), "")
+// ask runs the searches at the given positions. It returns up to most ids of each.
+func (m matching) ask(ctx context.Context, e *Engine, positions []int, most int) ([]matches, error) {
+	res, err := e.search(ctx, e.at(m.searches[0], m.compile(positions, most)), "")
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +124,6 @@ func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs b
 			Buckets []struct {
 				Key uuid.UUID `json:"key"`
 			} `json:"buckets"`
-			Other int `json:"sum_other_doc_count"`
 		} `json:"ids"`
 	}
 	if len(res.aggregations) == 0 {
@@ -131,7 +135,7 @@ func (m matching) ask(ctx context.Context, e *Engine, positions []int, withIDs b
 	all := make([]matches, len(positions))
 	for i, position := range positions {
 		a := answers[strconv.Itoa(position)]
-		if a.Count == nil || a.IDs.Other > 0 {
+		if a.Count == nil {
 			return nil, errNoMatches()
 		}
 		all[i].count = *a.Count
@@ -148,7 +152,7 @@ func errNoMatches() error {
 }
 
 // compile is the body of a search of the records with an aggregation for each search.
-func (m matching) compile(positions []int, withIDs bool) []byte {
+func (m matching) compile(positions []int, most int) []byte {
 	id, _ := catalog.FieldNamed(m.dataset, "id")
 	c := newCompiler(40 * len(m.among))
 	c.raw(`{"size":0,"track_total_hits":false,"query":{"bool":{"filter":[`)
@@ -158,11 +162,8 @@ func (m matching) compile(positions []int, withIDs bool) []byte {
 		q := m.searches[position]
 		q.CountOnly, q.WithoutPrivate = true, true
 		c.text(strconv.Itoa(position)).raw(`:{"filter":`).condition(q, nil)
-		if withIDs {
-			// Global ordinals of all ids would be rebuilt after each change.
-			c.raw(`,"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(len(m.among)).raw(`}}}`)
-		}
-		c.raw(`},`)
+		// Global ordinals of all ids would be rebuilt after each change.
+		c.raw(`,"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(most).raw(`}}}},`)
 	}
 	c.closeList().raw(`}}`)
 	return c.b

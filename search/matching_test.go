@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -140,6 +141,43 @@ func TestMatchingOfTexts(t *testing.T) {
 	}
 	if some < 10 {
 		t.Errorf("only %d searches find records", some)
+	}
+}
+
+// Searches that find more than one answer holds get all of it, from more than one request.
+func TestMatchingOfMoreThanAnAnswerHolds(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(6, 6)), 600)
+	x.Load(t, w)
+	var ids []uuid.UUID
+	for _, record := range w.Records(catalog.Projects) {
+		ids = append(ids, uuid.MustParse(record.ID()))
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	searches := make([]query.Query, search.MaxMatchingSearches)
+	for i := range searches {
+		searches[i] = parsed(t, catalog.Projects, `{}`)
+		if i%10 == 0 {
+			searches[i] = parsed(t, catalog.Projects, `{"query":"nothing has this word"}`)
+		}
+	}
+	// Elasticsearch returns at most 65,536 buckets.
+	if n := len(ids) * search.MaxMatchingSearches * 9 / 10; n < 50_000 {
+		t.Fatalf("only %d matches", n)
+	}
+	found, err := e.Matching(t.Context(), catalog.Projects, ids, searches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range found {
+		want := ids
+		if i%10 == 0 {
+			want = nil
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("search %d finds %d of %d", i, len(got), len(want))
+		}
 	}
 }
 
