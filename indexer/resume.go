@@ -83,7 +83,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	case slices.ContainsFunc(mine, served):
 		// Either all or none are served. The load repeats the steps after the switch.
 		l.report.Switched, l.report.Previous = true, append(l.report.Previous, l.state.Previous...)
-		l.note("the load had been finished, but for telling of it")
+		l.note("the load had been finished, except for its publication")
 		return nil
 	case slices.ContainsFunc(mine, filled):
 		l.note("the load had been finished, and another one after it; it begins anew")

@@ -105,7 +105,7 @@ func TestGenerationsAndRollback(t *testing.T) {
 	}
 	notified := &listener{check: func(g string) {
 		if _, served := w.generations(t); served != g {
-			t.Errorf("told of %s while %q is served", g, served)
+			t.Errorf("notified of %s while %q is served", g, served)
 		}
 	}}
 	o := w.places()

@@ -149,7 +149,7 @@ func TestListenerHearsAfterTheSwitch(t *testing.T) {
 	l := &listener{}
 	l.check = func(generation string) {
 		if _, served := w.generations(t); served != generation {
-			t.Errorf("told of %s while %q is served", generation, served)
+			t.Errorf("notified of %s while %q is served", generation, served)
 		}
 	}
 	o := w.options(folder(t, simple(1)))

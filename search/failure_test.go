@@ -176,17 +176,17 @@ func TestFailures(t *testing.T) {
 
 	searches := broken(t)
 	for name, alter := range map[string]alteration{
-		"timed out":             edit(t, `"timed_out":false`, `"timed_out":true`),
-		"a shard failed":        edit(t, `"failed":0`, `"failed":1`),
-		"an empty object":       answer(200, `{}`),
-		"no word of shards":     edit(t, `"_shards":\{[^}]*\},?`, ``),
-		"no total":              edit(t, `"total":\{[^}]*\},?`, ``),
-		"fewer rows than told":  edit(t, `(?s)"hits":\[.*\]`, `"hits":[]`),
-		"no rows at all":        edit(t, `(?s),"hits":\[.*\]`, ``),
-		"a row missing":         edit(t, `(?s)"hits":\[\{.*?"sort":\[[^\]]*\]\},`, `"hits":[`),
-		"rows without records":  edit(t, `"_source":\{`, `"_sauce":{`),
-		"rows without a sort":   edit(t, `"sort":\[`, `"short":[`),
-		"records that are none": edit(t, `(?s)"_source":\{[^{}]*\}`, `"_source":"x"`),
+		"timed out":               edit(t, `"timed_out":false`, `"timed_out":true`),
+		"a shard failed":          edit(t, `"failed":0`, `"failed":1`),
+		"an empty object":         answer(200, `{}`),
+		"no word of shards":       edit(t, `"_shards":\{[^}]*\},?`, ``),
+		"no total":                edit(t, `"total":\{[^}]*\},?`, ``),
+		"fewer rows than counted": edit(t, `(?s)"hits":\[.*\]`, `"hits":[]`),
+		"no rows at all":          edit(t, `(?s),"hits":\[.*\]`, ``),
+		"a row missing":           edit(t, `(?s)"hits":\[\{.*?"sort":\[[^\]]*\]\},`, `"hits":[`),
+		"rows without records":    edit(t, `"_source":\{`, `"_sauce":{`),
+		"rows without a sort":     edit(t, `"sort":\[`, `"short":[`),
+		"records that are none":   edit(t, `(?s)"_source":\{[^{}]*\}`, `"_source":"x"`),
 		"not from Elasticsearch": func(w http.ResponseWriter, status int, body []byte) {
 			w.Header().Del("X-Elastic-Product")
 			w.WriteHeader(status)

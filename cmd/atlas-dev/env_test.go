@@ -118,7 +118,7 @@ func TestReadmeAfterEnv(t *testing.T) {
 	}
 }
 
-// A service that has ended is told: nothing is printed that a shell would use.
+// A service that has ended is reported: nothing is printed that a shell would use.
 func TestEnvAfterTheEnd(t *testing.T) {
 	t.Parallel()
 	ended := exec.CommandContext(t.Context(), "true")

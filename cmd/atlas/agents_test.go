@@ -83,7 +83,7 @@ func (s *docsService) conversation(t *testing.T) {
 	const page = "../../docs/agents.md"
 	calls, credits, said := s.talk(t, page)
 	text := contents(t, page)
-	if told := fmt.Sprintf("%d credits together", credits); credits > most || calls < 4 || !strings.Contains(text, told) {
+	if want := fmt.Sprintf("%d credits together", credits); credits > most || calls < 4 || !strings.Contains(text, want) {
 		t.Errorf("%d calls cost %d credits, which %s does not say", calls, credits, page)
 	}
 	// Each name in the answer is in the results of tools.

@@ -15,8 +15,8 @@ import (
 	"atlas/internal/elastic"
 )
 
-// told is a change in an answer of the API.
-type told struct {
+// feedChange is a change in an answer of the API.
+type feedChange struct {
 	ID, Op, Into, At string
 	Changed          []string
 	Record           map[string]any
@@ -26,7 +26,7 @@ type told struct {
 type changesPage struct {
 	status int
 	raw    string
-	items  []told
+	items  []feedChange
 	meta   struct {
 		Next     string
 		CaughtUp bool    `json:"caught_up"`
@@ -112,7 +112,7 @@ func TestChanges(t *testing.T) {
 	}
 	if at, err := time.Parse(time.RFC3339, p.items[0].At); err != nil || at.Before(began.Add(-time.Second)) ||
 		at.After(time.Now().Add(time.Second)) {
-		t.Errorf("told at %s", p.items[0].At)
+		t.Errorf("changed at %s", p.items[0].At)
 	}
 	// Two pages have the same changes, and the first of them says that there are more.
 	first := from(start.meta.Next, `,"limit":2`)
@@ -168,20 +168,20 @@ func TestChanges(t *testing.T) {
 			"\n" + account(5, `,"name":"Five"`) + "\n" + account(6, `,"name":"Six"`),
 	})
 	loaded := from(late.meta.Next, "")
-	slices.SortFunc(loaded.items, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(loaded.items, func(a, b feedChange) int { return strings.Compare(a.ID, b.ID) })
 	if want := []string{"upsert 1", "delete 3", "delete 4", "upsert 5", "upsert 6"}; !slices.Equal(loaded.ops(), want) ||
 		!slices.Equal(loaded.items[0].Changed, []string{"created_at"}) {
 		t.Errorf("a load: %v %+v", loaded.ops(), loaded.items)
 	}
 	w.index(0, "rollback")
 	back := from(loaded.meta.Next, "")
-	slices.SortFunc(back.items, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(back.items, func(a, b feedChange) int { return strings.Compare(a.ID, b.ID) })
 	if want := []string{"upsert 1", "upsert 3", "upsert 4", "delete 5", "delete 6"}; !slices.Equal(back.ops(), want) {
 		t.Errorf("a rollback: %v", back.ops())
 	}
 	// From the beginning, a record that was added and removed has its current state.
 	all := from(start.meta.Next, "")
-	slices.SortFunc(all.items, func(a, b told) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(all.items, func(a, b feedChange) int { return strings.Compare(a.ID, b.ID) })
 	if want := []string{"upsert 1", "delete 2", "upsert 3", "upsert 4", "delete 5", "delete 6"}; !slices.Equal(all.ops(), want) {
 		t.Errorf("all: %v", all.ops())
 	}

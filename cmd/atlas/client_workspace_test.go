@@ -271,8 +271,8 @@ func clientOfAlerts(t *testing.T, c *client.Client, view string) {
 	if all := collect(t, c.Alerts.List(ctx)); len(all) != 1 || all[0].ViewID != view {
 		t.Errorf("%+v", all)
 	}
-	if told := collect(t, c.Alerts.Entries(ctx, view)); len(told) != 0 {
-		t.Errorf("%+v", told)
+	if entries := collect(t, c.Alerts.Entries(ctx, view)); len(entries) != 0 {
+		t.Errorf("%+v", entries)
 	}
 	none := int64(0)
 	if a := must(c.Alerts.See(ctx, view, &none))(t); a.SeenAt == nil {
@@ -335,9 +335,9 @@ func clientOfPeople(t *testing.T, s *service, c *client.Client, seen *reached) {
 	token := must(auth.Mint(testSecret, newcomer, time.Hour))(t)
 	as := s.client(token, client.WithObserver(seen.observe))
 	// A key created it, so no person is named.
-	if told := must(as.Invitations.Preview(ctx, link.Query().Get("token")))(t); told.Workspace.ID != s.pro.ID.String() ||
-		told.Workspace.Name == "" || told.Email != newcomer.Email || told.InvitedBy != nil || told.ExpiresAt.IsZero() {
-		t.Errorf("%+v", told)
+	if preview := must(as.Invitations.Preview(ctx, link.Query().Get("token")))(t); preview.Workspace.ID != s.pro.ID.String() ||
+		preview.Workspace.Name == "" || preview.Email != newcomer.Email || preview.InvitedBy != nil || preview.ExpiresAt.IsZero() {
+		t.Errorf("%+v", preview)
 	}
 	joined := must(as.Invitations.Accept(ctx, link.Query().Get("token")))(t)
 	if joined.WorkspaceID != s.pro.ID.String() || joined.Member.ID != newcomer.User.String() {

@@ -254,7 +254,7 @@ func TestOrderOfChecks(t *testing.T) {
 		})
 	}
 	if a := s.call("POST", "/data/accounts/search", freeKey, ""); !strings.Contains(strings.ToLower(a.body.Error.Message), "plan") {
-		t.Errorf("the plan is not told as the reason: %s", a.raw)
+		t.Errorf("the plan is not named as the reason: %s", a.raw)
 	}
 }
 

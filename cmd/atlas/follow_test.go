@@ -281,7 +281,7 @@ func TestFollowVerifiesWhileADeltaIsApplied(t *testing.T) {
 		t.Fatal("the delta was not held before its publication")
 	}
 	for _, want := range []string{
-		"missing 1, extra 1, different 1", "no change of that was told within 1ms",
+		"missing 1, extra 1, different 1", "no change of that was reported within 1ms",
 		"while a load or a delta is under way, give more --wait",
 	} {
 		if said := f.follow(3, "--verify", "--wait", "1ms"); !strings.Contains(said, want) {

@@ -96,7 +96,7 @@ func TestOperatorLetsAMemberIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	if events != 2 {
-		t.Errorf("the logs of %d workspaces tell of it", events)
+		t.Errorf("the logs of %d workspaces have it", events)
 	}
 
 	if out, _ := o.run(0, "identity", "provider", "delete", "--workspace="+one.ID.String()); !strings.Contains(out, "id.firm.example") {

@@ -119,12 +119,12 @@ func killLoads(t *testing.T, seed uint64, records int64, kills int) (report inde
 	}
 	faulty.compare(t, clean.prefix, killed.prefix)
 	faulty.verify(t, dir, killed.prefix)
-	changed, told := clean.changed(t), killed.changed(t)
+	changed, reported := clean.changed(t), killed.changed(t)
 	for id := range faulty.poison {
 		delete(changed, id)
-		delete(told, id)
+		delete(reported, id)
 	}
-	if diff := cmp.Diff(changed, told); diff != "" || len(changed) == 0 {
+	if diff := cmp.Diff(changed, reported); diff != "" || len(changed) == 0 {
 		t.Errorf("the feed has, of %d changes (-undisturbed +killed): %s", len(changed), diff)
 	}
 	return report, failures

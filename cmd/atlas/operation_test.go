@@ -46,7 +46,7 @@ func TestBackendsAway(t *testing.T) {
 			t.Errorf("two checks of a backend that is away are logged as %v", lines)
 		}
 		if !strings.Contains(s.log.String(), nowhere) {
-			t.Error("the log does not tell the cause")
+			t.Error("the log does not have the cause")
 		}
 		waitFor(t, "the metrics show it", func() bool {
 			m := s.metrics()
@@ -87,7 +87,7 @@ func TestBackendsAway(t *testing.T) {
 		if a := s.call("GET", "/health/live", "", ""); a.status != 200 {
 			t.Errorf("live: %d", a.status)
 		}
-		waitFor(t, "the metrics tell that the backlog cannot be read", func() bool {
+		waitFor(t, "the metrics show that the backlog cannot be read", func() bool {
 			m := s.metrics()
 			return !strings.Contains(m, "atlas_backlog_read_errors_total{backlog=\"projection\"} 0\n") &&
 				!strings.Contains(m, "atlas_projection_pending ")

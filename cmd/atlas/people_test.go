@@ -75,8 +75,8 @@ func TestOperatorOfPeople(t *testing.T) {
 	if got := export("--since=" + time.Now().AddDate(0, 0, 1).Format(time.DateOnly)); len(got) > 0 {
 		t.Errorf("export since tomorrow: %+v", got)
 	}
-	if out, told := o.run(0, "audit", "export", in); !strings.Contains(out, "operator  delete  member") || told != "" {
-		t.Errorf("export:\n%s%s", out, told)
+	if out, errors := o.run(0, "audit", "export", in); !strings.Contains(out, "operator  delete  member") || errors != "" {
+		t.Errorf("export:\n%s%s", out, errors)
 	}
 
 	store := skills.NewSkills(d.OpenApp(t, postgres.Options{}), nil)

@@ -100,7 +100,7 @@ func TestWrongRoleComesToLight(t *testing.T) {
 				return
 			}
 			// It is logged without a readiness request.
-			waitFor(t, "the log tells", func() bool { return len(s.lines(server.WrongRole)) > 0 })
+			waitFor(t, "the log has it", func() bool { return len(s.lines(server.WrongRole)) > 0 })
 			reported := s.lines(server.WrongRole)
 			cause, _ := reported[0]["error"].(string)
 			if len(reported) != 1 || reported[0]["level"] != "ERROR" ||

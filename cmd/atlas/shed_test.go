@@ -336,7 +336,7 @@ func TestRequestTimeout(t *testing.T) {
 	if a.status != http.StatusServiceUnavailable || a.header.Get("X-Credits-Charged") != "0" {
 		t.Errorf("%d %v %s", a.status, a.header, a.raw)
 	}
-	waitFor(t, "Elasticsearch is told that nobody waits", func() bool { return g.ended.Load() == 1 })
+	waitFor(t, "the search in Elasticsearch is cancelled", func() bool { return g.ended.Load() == 1 })
 	if used := s.usedCredits(); used != 0 {
 		t.Errorf("used %d credits", used)
 	}
@@ -405,7 +405,7 @@ func TestDrainLimit(t *testing.T) {
 		}
 	}
 	if n := len(s.lines("requests are cut off")); n != 1 {
-		t.Errorf("%d lines tell that requests were cut off", n)
+		t.Errorf("%d lines say that requests were cut off", n)
 	}
 	redis, err := credits.Open(s.config.RedisURL)
 	if err != nil {

@@ -111,10 +111,10 @@ func (s *surroundings) matched() alerts.Set {
 	return must(alerts.Unpack(must(hex.DecodeString(rows[0]))(s.w.t)))(s.w.t)
 }
 
-// told fails unless the alert and the webhook reported a person that matches.
-func (s *surroundings) told(id string) {
+// reported fails unless the alert and the webhook reported a person that matches.
+func (s *surroundings) reported(id string) {
 	s.w.t.Helper()
-	s.w.eventually("the alert tells of the person", func() bool {
+	s.w.eventually("the alert reports the person", func() bool {
 		return bytes.Contains(s.ask("GET", "/workspace/alerts/entries", "").raw, []byte(id)) && s.matched()[uuid.MustParse(ada)]
 	})
 	s.w.eventually("a delivery waits", func() bool {
@@ -126,7 +126,7 @@ func (s *surroundings) told(id string) {
 func (s *surroundings) wantErased(ids ...string) {
 	w := s.w
 	w.t.Helper()
-	w.eventually("the webhook is to be told", func() bool {
+	w.eventually("the delivery is made", func() bool {
 		return len(w.sql(`SELECT id::text FROM jobs
 			WHERE lane = $1 AND payload->>'event' = 'record.deleted' AND payload->'data'->>'id' = $2`, s.hook, ada)) > 0
 	})

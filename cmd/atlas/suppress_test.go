@@ -162,7 +162,7 @@ func TestErasedPerson(t *testing.T) {
 	around := w.surround()
 	moved := w.file(adaLine(ada, `,"city":"Banff"`))
 	w.keyed("apply", "--contacts", moved)
-	around.told(ada)
+	around.reported(ada)
 	w.wantAnswers("before", viewID, true)
 
 	// A dry run names ids, never values.
@@ -246,7 +246,7 @@ func TestErasedPerson(t *testing.T) {
 	}
 	if a := ok("POST", "/workspace/changes", `{"cursor":"`+own+`"}`); !bytes.Contains(a.raw, []byte(ada)) ||
 		!bytes.Contains(a.raw, []byte(`"op":"delete"`)) {
-		t.Errorf("the workspace is not told: %s", a.raw)
+		t.Errorf("the workspace is not notified: %s", a.raw)
 	}
 	if left := w.everywhere(); len(left) > 0 {
 		t.Errorf("left: %v", left)

@@ -84,7 +84,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 	must(c.Webhooks.Test(ctx, hook.ID))(t)
 	w.eventually("a test comes", func() bool { return l.has("webhook.test", hook.ID) })
 	// The dispatcher begins with what happens after its first look.
-	w.eventually("a change is told", func() bool {
+	w.eventually("a change is delivered", func() bool {
 		w.index(
 			0, "apply", "--accounts",
 			w.file(`{"id":"`+id(1)+`","name":"New `+time.Now().String()+`","updated_at":"`+time.Now().UTC().Format(time.RFC3339Nano)+`"}`),
@@ -103,7 +103,7 @@ func TestWebhooksAreDelivered(t *testing.T) {
 	must(c.Webhooks.UpsertOfViews(ctx, hook.ID, hook.URL, []string{view.View.ID}, append(hook.Events, "view.matched")...))(t)
 	// Matches before the first look are known.
 	n := 100
-	w.eventually("records that match a View are told", func() bool {
+	w.eventually("records that match a View are delivered", func() bool {
 		n++
 		w.index(0, "apply", "--accounts", w.file(`{"id":"`+id(n)+`","name":"Fits","city":"Banff"}`))
 		time.Sleep(1500 * time.Millisecond)
@@ -118,16 +118,16 @@ func TestWebhooksAreDelivered(t *testing.T) {
 	w.index(0, "apply", "--accounts", w.file(
 		`{"id":"`+id(2)+`","deleted":true}`, `{"id":"`+id(3)+`","merged_into":"`+id(1)+`"}`,
 		`{"id":"`+id(4)+`","name":"Quatre","updated_at":"2026-01-01"}`))
-	w.eventually("a deletion is told", func() bool { return l.has("record.deleted", id(2)) })
-	w.eventually("a merge is told", func() bool { return l.has("record.merged", id(3), id(1)) })
+	w.eventually("a deletion is delivered", func() bool { return l.has("record.deleted", id(2)) })
+	w.eventually("a merge is delivered", func() bool { return l.has("record.merged", id(3), id(1)) })
 	signal := "50000000-0000-4000-8000-000000000001"
 	line := fmt.Sprintf(`{"id":%q,"title":"T","signal_type":"permit_issued","detected_at":%q,"occurred_at":%[2]q}`, signal, now.Format(time.RFC3339))
 	w.index(0, "apply", "--signals", w.file(line))
-	w.eventually("a signal is told", func() bool { return l.has("signal.arrived", signal) })
+	w.eventually("a signal is delivered", func() bool { return l.has("signal.arrived", signal) })
 	w.load(map[string]string{"accounts": account(1, `,"name":"One again"`) + "\n" + account(4, `,"name":"Four"`), "signals": line})
-	w.eventually("a load is told", func() bool { return l.has("load.switched", "generation") })
+	w.eventually("a load is delivered", func() bool { return l.has("load.switched", "generation") })
 	if l.has("", id(4)) || l.has("record.changed", id(4)) {
-		t.Error("a record outside the book was told")
+		t.Error("a record outside the book was delivered")
 	}
 	if len(l.bad) > 0 {
 		t.Errorf("%v", l.bad)

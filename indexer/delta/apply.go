@@ -242,7 +242,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 func (a *apply) chooseStart(s *state, l live) error {
 	marked := slices.Contains(l.marks, s.Delta)
 	switch {
-	case s.Generation == l.generation && (marked || s.Stage == notifying):
+	case s.Generation == l.generation && (marked || s.Stage == publishing):
 		return nil
 	case s.Generation == l.generation:
 		// The delta has not begun, or another process abandoned it and may have written
@@ -294,7 +294,7 @@ const notifyPage = 1_000
 // notify publishes the changes in the feed and calls the listener. Searches see all changes
 // by now.
 func (a *apply) notify(ctx context.Context) error {
-	a.Progress(indexer.Progress{Phase: Notifying, Elapsed: time.Since(a.began)})
+	a.Progress(indexer.Progress{Phase: Publishing, Elapsed: time.Since(a.began)})
 	if err := a.Feed.Publish(ctx, a.state.Delta); err != nil {
 		return err
 	}

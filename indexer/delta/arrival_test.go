@@ -25,7 +25,7 @@ import (
 // arrivals are the arrivals of the served signals by id, and the last published one.
 type arrivals struct {
 	of   map[string]int64
-	told int64
+	mark int64
 }
 
 func (w *world) arrivals(t *testing.T) arrivals {
@@ -33,7 +33,7 @@ func (w *world) arrivals(t *testing.T) arrivals {
 	a := arrivals{of: map[string]int64{}}
 	state, err := w.system.FeedState(t.Context())
 	fatal(t, err)
-	a.told = state.Arrived.UnixMilli()
+	a.mark = state.Arrived.UnixMilli()
 	hits, err := elastic.Hits[any](t.Context(), w.elastic, w.names.Alias(string(catalog.Signals)), map[string]any{
 		"size": 10_000, "docvalue_fields": []string{document.ArrivedField},
 	})
@@ -45,22 +45,22 @@ func (w *world) arrivals(t *testing.T) arrivals {
 }
 
 // wantArrivals checks the arrivals after the feed was settled, by those before: signals
-// that were there keep theirs, the others arrived later than all that was told. Both need
+// that were there keep theirs, the others arrived later than everything published. Both need
 // not be so after a rollback. Signals that a resumed delta was writing when it ended may
-// arrive again, later than all that was told.
+// arrive again, later than everything published.
 func (w *world) wantArrivals(t *testing.T, before arrivals, rolledBack, resumed bool, when string) arrivals {
 	t.Helper()
 	now := w.arrivals(t)
 	for id, at := range now.of {
 		was, there := before.of[id]
 		switch {
-		case at == 0 || at > now.told:
-			t.Errorf("%s: %s arrived at %d, and %d is told", when, id, at, now.told)
+		case at == 0 || at > now.mark:
+			t.Errorf("%s: %s arrived at %d, and %d is the published arrival", when, id, at, now.mark)
 		case rolledBack:
-		case there && at != was && (!resumed || at <= before.told):
+		case there && at != was && (!resumed || at <= before.mark):
 			t.Errorf("%s: %s arrived at %d, and before at %d", when, id, at, was)
-		case !there && at <= before.told:
-			t.Errorf("%s: %s is new and arrived at %d, where %d was told", when, id, at, before.told)
+		case !there && at <= before.mark:
+			t.Errorf("%s: %s is new and arrived at %d, where %d was published", when, id, at, before.mark)
 		}
 	}
 	return now

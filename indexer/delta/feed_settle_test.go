@@ -41,13 +41,13 @@ func TestFeedOfAKilledDelta(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			f := w.followerOfTwo(t)
-			o := w.toldDelta(t, lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`))
+			o := w.publishedDelta(t, lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","name":"Three"}`))
 			if _, err := w.interrupted(t, o, isBulk, carriedOut); !errors.Is(err, errStopped) {
 				t.Fatal(err)
 			}
 			f.catchUp(t)
-			if len(f.told) > 0 {
-				t.Errorf("told before it is settled: %v", f.told)
+			if len(f.published) > 0 {
+				t.Errorf("published before it is settled: %v", f.published)
 			}
 			fatal(t, w.feed(t).Settle(t.Context(), ""))
 			f.catchUp(t)
@@ -126,7 +126,7 @@ func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	w.load(t, files)
 	fatal(t, w.feed(t).Settle(t.Context(), ""))
 	f.catchUp(t)
-	f.wantEqual(t, "after a load that told nobody")
+	f.wantEqual(t, "after a load that published nothing")
 
 	// The feed is settled between the announcement of a switch and the switch.
 	files[catalog.Accounts] = lines(`{"id":"`+account(1)+`","name":"Un"}`, `{"id":"`+account(4)+`","name":"Four"}`)
@@ -182,9 +182,9 @@ func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 	fatal(t, err)
-	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","name":"One"}`)))
+	w.apply(t, w.publishedDelta(t, lines(`{"id":"`+account(1)+`","name":"One"}`)))
 	f := w.follower(t)
-	o := w.toldDelta(t, lines(`{"id":"`+account(2)+`","name":"Two"}`))
+	o := w.publishedDelta(t, lines(`{"id":"`+account(2)+`","name":"Two"}`))
 	o.Elastic = searchtest.NewClient(t, proxy(t, func(_ http.ResponseWriter, r *http.Request, body []byte) []byte {
 		if isBulk(r) { // restored: account 1 does not exist, nor does the stored publication
 			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
@@ -204,7 +204,7 @@ func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f := w.followerOfTwo(t)
-	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","name":"Uno"}`)))
+	w.apply(t, w.publishedDelta(t, lines(`{"id":"`+account(1)+`","name":"Uno"}`)))
 	w.load(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Another"}`)})
 	f.catchUp(t) // reads the other generation
 	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
@@ -213,7 +213,7 @@ func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	f.catchUp(t)
 	f.wantEqual(t, "away and back")
 	fatal(t, w.feed(t).Keep(t.Context(), w.system))
-	if f.catchUp(t); len(f.told) > 0 || f.restarts > 0 {
-		t.Errorf("told again: %v, %d restarts", f.told, f.restarts)
+	if f.catchUp(t); len(f.published) > 0 || f.restarts > 0 {
+		t.Errorf("published again: %v, %d restarts", f.published, f.restarts)
 	}
 }

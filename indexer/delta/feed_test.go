@@ -36,13 +36,13 @@ import (
 // follower keeps a copy of the served records by the feed of changes.
 type follower struct {
 	*world
-	store    *postgres.Store
-	at       map[catalog.Dataset]feedchanges.Position
-	copy     map[catalog.Dataset]map[string]string
-	merged   map[catalog.Dataset]map[string]string // targets of merged records
-	random   *rand.Rand
-	restarts int
-	told     []feedchanges.Entry // since the last look
+	store     *postgres.Store
+	at        map[catalog.Dataset]feedchanges.Position
+	copy      map[catalog.Dataset]map[string]string
+	merged    map[catalog.Dataset]map[string]string // targets of merged records
+	random    *rand.Rand
+	restarts  int
+	published []feedchanges.Entry // since the last look
 }
 
 func (w *world) follower(t *testing.T) *follower {
@@ -85,7 +85,7 @@ func (f *follower) served(t *testing.T) map[catalog.Dataset]map[string]string {
 // catchUp reads the feed to its end.
 func (f *follower) catchUp(t *testing.T) {
 	t.Helper()
-	f.told = nil
+	f.published = nil
 	for _, d := range catalog.Datasets {
 		for caughtUp := false; !caughtUp; {
 			page, known, err := f.store.ChangesAfter(t.Context(), d, f.at[d], 1+f.random.IntN(4))
@@ -103,11 +103,11 @@ func (f *follower) catchUp(t *testing.T) {
 
 func (f *follower) take(t *testing.T, d catalog.Dataset, page feedchanges.Page) {
 	t.Helper()
-	f.told = append(f.told, page.Entries...)
+	f.published = append(f.published, page.Entries...)
 	var ids []string
 	for _, e := range page.Entries {
 		if slices.Contains(ids, e.ID.String()) {
-			t.Errorf("%s is told twice on a page", e.ID)
+			t.Errorf("%s is published twice on a page", e.ID)
 		}
 		ids = append(ids, e.ID.String())
 	}
@@ -157,8 +157,8 @@ func (w *world) loadOptions(t *testing.T, files map[catalog.Dataset]string) inde
 	return indexer.Options{Dir: dir, Elastic: w.elastic, Names: w.names, TempDir: t.TempDir(), Retry: retry, Feed: w.feed(t), Force: true}
 }
 
-// toldDelta are options that apply lines of accounts and write the feed.
-func (w *world) toldDelta(t *testing.T, accounts string) delta.Options {
+// publishedDelta are options that apply lines of accounts and write the feed.
+func (w *world) publishedDelta(t *testing.T, accounts string) delta.Options {
 	t.Helper()
 	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: accounts})
 	o.Feed = w.feed(t)
@@ -353,7 +353,7 @@ func TestFeedNoticesRestoredBackends(t *testing.T) {
 			_, err := indexer.Load(t.Context(), w.loadOptions(t, nil))
 			fatal(t, err)
 			apply := func(n int) {
-				o := w.toldDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
+				o := w.publishedDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
 				w.apply(t, o)
 			}
 			apply(1)
@@ -401,7 +401,7 @@ func TestFeedForgets(t *testing.T) {
 	fatal(t, err)
 	f := w.follower(t)
 	for n := range 3 {
-		o := w.toldDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
+		o := w.publishedDelta(t, lines(`{"id":"`+account(n)+`","name":"N"}`))
 		w.apply(t, o)
 		if n == 1 {
 			w.exec(t, `UPDATE data_publications SET published_at = published_at - interval '2 hours'`)
@@ -415,7 +415,7 @@ func TestFeedForgets(t *testing.T) {
 		t.Context(), catalog.Accounts, feedchanges.Position{Publication: f.at[catalog.Accounts].Publication, Seq: 1}, 10,
 	); known ||
 		err != nil {
-		t.Errorf("forgotten changes are told: %v", err)
+		t.Errorf("forgotten changes are published: %v", err)
 	}
 	if _, known, err := f.store.FeedAt(t.Context(), time.Now().Add(-3*time.Hour)); known || err != nil {
 		t.Errorf("a time that was forgotten is known: %v", err)

@@ -154,12 +154,12 @@ func (a *apply) became(
 			gone = append(gone, uuid.UUID(w.id))
 		}
 	}
-	told, err := a.Feed.Merges(ctx, d, gone)
+	merges, err := a.Feed.Merges(ctx, d, gone)
 	if err != nil {
 		return nil, err
 	}
-	became := make(map[recordID]recordID, len(told))
-	for id, into := range told {
+	became := make(map[recordID]recordID, len(merges))
+	for id, into := range merges {
 		became[recordID(id)] = recordID(into)
 	}
 	return became, nil

@@ -39,15 +39,15 @@ func accountsOf(numbers ...int) string {
 	return lines(all...)
 }
 
-// toldMerges are the merges that were published since the follower's last read.
-func (f *follower) toldMerges() map[string]string {
-	told := map[string]string{}
-	for _, e := range f.told {
+// publishedMerges are the merges that were published since the follower's last read.
+func (f *follower) publishedMerges() map[string]string {
+	published := map[string]string{}
+	for _, e := range f.published {
 		if e.Op == feedchanges.Merge {
-			told[e.ID.String()] = e.Into.String()
+			published[e.ID.String()] = e.Into.String()
 		}
 	}
-	return told
+	return published
 }
 
 // into are the final targets of accounts.
@@ -148,15 +148,15 @@ func TestMergesOfADelta(t *testing.T) {
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
-	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
+	w.apply(t, w.publishedDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
-	o := w.toldDelta(t, lines(mergeLines...))
+	o := w.publishedDelta(t, lines(mergeLines...))
 	o.Page = 3
 	report := w.apply(t, o)
 	f.catchUp(t)
 	f.wantEqual(t, "after the delta")
-	wantSame(t, "told", mergesMade, f.toldMerges())
-	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
+	wantSame(t, "published", mergesMade, f.publishedMerges())
+	wantSame(t, "stored", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, report.DeadLetters))
 	counts := report.Datasets[slices.IndexFunc(report.Datasets, func(d delta.DatasetReport) bool { return d.Dataset == catalog.Accounts })]
 	wantSame(t, "counts", delta.Counts{Lines: 17, Rejected: 7, Replaced: 1, Created: 1, Unchanged: 1, Merged: 7}, counts.Counts)
@@ -166,11 +166,11 @@ func TestMergesOfADelta(t *testing.T) {
 
 	w.apply(t, o)
 	f.catchUp(t)
-	wantSame(t, "told again", 0, len(f.told))
+	wantSame(t, "published again", 0, len(f.published))
 	// A re-added record ends its merge, and records merged into it lead to it.
 	w.apply(
 		t,
-		w.toldDelta(
+		w.publishedDelta(
 			t,
 			lines(
 				`{"id":"`+account(4)+`","name":"Back","updated_at":"2124-01-02"}`,
@@ -180,14 +180,14 @@ func TestMergesOfADelta(t *testing.T) {
 	)
 	f.catchUp(t)
 	f.wantEqual(t, "with records that are back")
-	wantSame(t, "kept", map[string]string{account(3): account(4)}, f.into(t, 1, 3, 4))
-	w.apply(t, w.toldDelta(t, lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","deleted":true}`)))
+	wantSame(t, "stored", map[string]string{account(3): account(4)}, f.into(t, 1, 3, 4))
+	w.apply(t, w.publishedDelta(t, lines(`{"id":"`+account(1)+`","deleted":true}`, `{"id":"`+account(3)+`","deleted":true}`)))
 	f.catchUp(t)
 	wantSame(t, "after deletions", map[string]string{account(3): account(4)}, f.into(t, 1, 3, 4))
 	// A dead letter can be applied when its target exists.
 	corrected := w.options(t, nil)
 	corrected.Feed, corrected.Corrected = w.feed(t), []string{report.DeadLetters}
-	w.apply(t, w.toldDelta(t, accountsOf(40)))
+	w.apply(t, w.publishedDelta(t, accountsOf(40)))
 	w.apply(t, corrected)
 	wantSame(t, "corrected", map[string]string{account(13): account(40)}, f.into(t, 13))
 }
@@ -197,7 +197,7 @@ func TestMergesOfALoad(t *testing.T) {
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
-	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
+	w.apply(t, w.publishedDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
 	// Rejected lines have no other lines in the file: those records do not exist.
 	o := w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 5, 17, 18, 19) + lines(mergeLines...)})
@@ -206,8 +206,8 @@ func TestMergesOfALoad(t *testing.T) {
 	fatal(t, err)
 	f.catchUp(t)
 	f.wantEqual(t, "after the load")
-	wantSame(t, "told", mergesMade, f.toldMerges())
-	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
+	wantSame(t, "published", mergesMade, f.publishedMerges())
+	wantSame(t, "stored", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, report.DeadLetters))
 	for _, d := range report.Datasets {
 		if d.Dataset != catalog.Accounts {
@@ -257,7 +257,7 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 		w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1) + lines(mergeLine(account(2), account(1)))}),
 	)
 	fatal(t, err)
-	wantSame(t, "kept", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
+	wantSame(t, "stored", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
 }
 
 // Whichever request a delta or a load with merges is stopped at, the same call ends as if
@@ -284,7 +284,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 	w := newWorld(t)
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(upTo(20)...)}))
 	fatal(t, err)
-	w.apply(t, w.toldDelta(t, lines(mergeLine(account(20), account(19)))))
+	w.apply(t, w.publishedDelta(t, lines(mergeLine(account(20), account(19)))))
 	f := w.follower(t)
 	var n atomic.Int64
 	stop := func(*http.Request) bool { return n.Add(1) == stopAt }
@@ -309,7 +309,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 		}
 		path = o.DeadLetters
 	} else {
-		o := w.toldDelta(t, lines(mergeLines...))
+		o := w.publishedDelta(t, lines(mergeLines...))
 		o.Page = 3
 		report, err := w.interrupted(t, o, stop, after)
 		if between(err); err != nil {
@@ -319,7 +319,7 @@ func interruptMerges(t *testing.T, loads bool, stopAt int64, after, settles bool
 	}
 	f.catchUp(t)
 	f.wantEqual(t, "in the end")
-	wantSame(t, "kept", mergesAtTheEnd, f.into(t, upTo(41)...))
+	wantSame(t, "stored", mergesAtTheEnd, f.into(t, upTo(41)...))
 	wantSame(t, "left out", mergesLeftOut, leftOut(t, path))
 	return requests
 }
@@ -352,7 +352,7 @@ func withMerges(r *rand.Rand, files map[catalog.Dataset]string) map[catalog.Data
 // record is served.
 func (f *follower) wantMerges(t *testing.T, when string) {
 	t.Helper()
-	kept := map[catalog.Dataset]map[string]string{}
+	stored := map[catalog.Dataset]map[string]string{}
 	for _, d := range catalog.Datasets {
 		var ids []uuid.UUID
 		for n := range 8 {
@@ -369,10 +369,10 @@ func (f *follower) wantMerges(t *testing.T, when string) {
 		merges, err := f.system.Merges(t.Context(), d, ids)
 		fatal(t, err)
 		for id, into := range merges {
-			if kept[d] == nil {
-				kept[d] = map[string]string{}
+			if stored[d] == nil {
+				stored[d] = map[string]string{}
 			}
-			kept[d][id.String()] = into.String()
+			stored[d][id.String()] = into.String()
 			if f.copy[d][id.String()] != "" {
 				t.Errorf("%s: %s is served and became %s", when, id, into)
 			}
@@ -390,7 +390,7 @@ func (f *follower) wantMerges(t *testing.T, when string) {
 			delete(f.merged, d)
 		}
 	}
-	if diff := gocmp.Diff(kept, f.merged); diff != "" {
-		t.Fatalf("%s: merges (-kept +told):\n%s", when, diff)
+	if diff := gocmp.Diff(stored, f.merged); diff != "" {
+		t.Fatalf("%s: merges (-stored +published):\n%s", when, diff)
 	}
 }

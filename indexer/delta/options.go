@@ -128,8 +128,8 @@ const (
 	// Applying: Done and Total count records, with the dependent ones that are
 	// known so far.
 	Applying indexer.Phase = "apply"
-	// Notifying: the listener is called. No Total.
-	Notifying indexer.Phase = "tell"
+	// Publishing: the changes are published. No Total.
+	Publishing indexer.Phase = "publish"
 )
 
 func (o Options) withDefaults() (Options, error) {

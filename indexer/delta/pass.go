@@ -68,7 +68,7 @@ func (a *apply) pass(ctx context.Context, d catalog.Dataset, l live) error {
 	}
 	s.Done, s.Begun, s.Unmerged = recordID{}, recordID{}, nil
 	now := s.Stage
-	s.Stage, s.Dataset = notifying, ""
+	s.Stage, s.Dataset = publishing, ""
 	if now == applying && d == catalog.Accounts && a.renamed.size > 0 {
 		s.Stage, s.Dataset = naming, catalog.Projects
 	}
@@ -239,11 +239,11 @@ func (a *apply) writeGroup(ctx context.Context, d catalog.Dataset, l live, items
 		}
 	}
 	var sent []*item
-	var told []changes.Change
+	var published []changes.Change
 	for _, it := range items {
 		a.markDependents(d, it)
 		if c, changed := it.change(d, !it.id.after(s.Begun)); changed {
-			told = append(told, c)
+			published = append(published, c)
 		}
 		if it.doc != nil || it.outcome.gone() && it.old != nil {
 			sent = append(sent, it)
@@ -262,12 +262,12 @@ func (a *apply) writeGroup(ctx context.Context, d catalog.Dataset, l live, items
 	if err := a.noteDeletions(ctx, d, items); err != nil {
 		return err
 	}
-	if len(sent)+len(told) > 0 {
+	if len(sent)+len(published) > 0 {
 		// The dirty records must be on disk before anything is written.
 		if err := a.save(); err != nil {
 			return err
 		}
-		if err := a.Feed.Append(ctx, s.Delta, told); err != nil {
+		if err := a.Feed.Append(ctx, s.Delta, published); err != nil {
 			return err
 		}
 		if err := a.write(ctx, d, l, sent); err != nil {

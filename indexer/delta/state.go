@@ -24,7 +24,7 @@ import (
 //	<dataset>.unmerged  merges of the list that cannot be applied, and why
 //	<dataset>.dirty records of the dataset whose related records changed
 //	renamed.dirty   projects whose firms have new names
-//	<dataset>.told  records of the dataset that changed, for the listener
+//	<dataset>.changed  records of the dataset that changed, for the feed
 //	letters.ndjson  dead letters
 //	scratch/        temporary files
 //	dead-letters/   dead letters of finished deltas without a requested path
@@ -35,9 +35,9 @@ const (
 	applying stage = "apply" // records are being written
 	// naming: all are written. Projects whose firms have new names are written a second
 	// time.
-	naming    stage = "name"
-	notifying stage = "tell" // all are written and found by searches
-	done      stage = "done" // only cleaning up is left
+	naming     stage = "name"
+	publishing stage = "publish" // all are written and found by searches
+	done       stage = "done"    // only cleaning up is left
 )
 
 // state is the checkpoint. It is replaced as a whole.
@@ -74,7 +74,7 @@ type state struct {
 }
 
 // stateVersion increases when the meaning of the state or of a file that it names
-// changes. Version 1 had lists in another format.
+// changes.
 const stateVersion = 2
 
 // inputStamp identifies an input.
@@ -148,11 +148,13 @@ func (f *folder) list(d catalog.Dataset) string { return filepath.Join(f.path, s
 func (f *folder) unmerged(d catalog.Dataset) string {
 	return filepath.Join(f.path, string(d)+".unmerged")
 }
-func (f *folder) dirty(d catalog.Dataset) string   { return filepath.Join(f.path, string(d)+".dirty") }
-func (f *folder) changed(d catalog.Dataset) string { return filepath.Join(f.path, string(d)+".told") }
-func (f *folder) renamed() string                  { return filepath.Join(f.path, "renamed.dirty") }
-func (f *folder) deadLetters() string              { return filepath.Join(f.path, "letters.ndjson") }
-func (f *folder) stateFile() string                { return filepath.Join(f.path, "state.json") }
+func (f *folder) dirty(d catalog.Dataset) string { return filepath.Join(f.path, string(d)+".dirty") }
+func (f *folder) changed(d catalog.Dataset) string {
+	return filepath.Join(f.path, string(d)+".changed")
+}
+func (f *folder) renamed() string     { return filepath.Join(f.path, "renamed.dirty") }
+func (f *folder) deadLetters() string { return filepath.Join(f.path, "letters.ndjson") }
+func (f *folder) stateFile() string   { return filepath.Join(f.path, "state.json") }
 
 // read returns the state of an unfinished delta, nil when there is none. The state
 // of another version is refused: its files can have another format.

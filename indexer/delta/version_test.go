@@ -2,6 +2,7 @@ package delta_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,15 +13,14 @@ import (
 	"atlas/search/catalog"
 )
 
-// A work folder of the previous version is refused, with advice, and can be abandoned.
-func TestWorkFolderOfTheVersionBefore(t *testing.T) {
+// A work folder of another version is refused, with advice, and can be abandoned.
+func TestWorkFolderOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.load(t, nil)
 	o := w.options(t, map[catalog.Dataset]string{catalog.Accounts: lines(`{"id":"` + account(1) + `","name":"Firm"}`)})
-	if err := os.CopyFS(o.WorkDir, os.DirFS("testdata/delta-1")); err != nil {
-		t.Fatal(err)
-	}
+	fatal(t, os.MkdirAll(o.WorkDir, 0o700))
+	fatal(t, os.WriteFile(filepath.Join(o.WorkDir, "state.json"), []byte(`{"version":1,"stage":"apply"}`), 0o600))
 	for range 2 { // nothing is touched
 		_, err := delta.Apply(t.Context(), o)
 		if fault.CodeOf(err) != fault.Internal || !strings.Contains(err.Error(), "was written by another version of Atlas; finish the delta with that one, or give it up") {

@@ -252,7 +252,7 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 	}
 	w.wantGone(t, "after add")
 	if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
-		t.Errorf("the feed tells %v", ops)
+		t.Errorf("the feed has %v", ops)
 	}
 
 	// Neither a load nor a delta restores the person, also under another id or address.
@@ -410,7 +410,7 @@ func TestErasedMeanwhile(t *testing.T) {
 	report, err := indexer.Load(t.Context(), o)
 	fatal(t, err)
 	if !once {
-		t.Fatal("no progress was told")
+		t.Fatal("no progress was reported")
 	}
 	if err := <-done; err != nil { // the load had the lease
 		if _, held := err.(*postgres.LeaseHeldError); !held {
@@ -425,7 +425,7 @@ func TestErasedMeanwhile(t *testing.T) {
 	}
 	w.wantGone(t, "after the load")
 	if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
-		t.Errorf("the feed tells %v", ops)
+		t.Errorf("the feed has %v", ops)
 	}
 }
 
@@ -600,7 +600,7 @@ func TestKilled(t *testing.T) {
 		}
 		w.wantGone(t, fmt.Sprintf("killed at step %d", step))
 		if ops := w.ops(t); len(ops) == 0 || ops[len(ops)-1] != changes.Delete {
-			t.Errorf("step %d: the feed tells %v", step, ops)
+			t.Errorf("step %d: the feed has %v", step, ops)
 		}
 		if work, err := w.system.SuppressedRecords(t.Context()); err != nil || len(work) > 0 {
 			t.Errorf("step %d: %v stay, %v", step, work, err)

@@ -121,7 +121,7 @@ func TestNextWeek(t *testing.T) {
 	if diff := cmp.Diff(want, w.report.Changes); diff != "" {
 		t.Error(diff)
 	}
-	told := []string{
+	wantKinds := []string{
 		"cost_changed: The estimated cost went from 100 to 200.",
 		"gc_assigned: The general contractor was Acme Homes LLC and is now Roe Builders Inc.",
 		"gc_assigned: The permit names Acme Homes LLC as general contractor; before, it named none.",
@@ -138,7 +138,7 @@ func TestNextWeek(t *testing.T) {
 			signals = append(signals, s)
 		}
 	}
-	if diff := cmp.Diff(told, kinds(signals)); diff != "" {
+	if diff := cmp.Diff(wantKinds, kinds(signals)); diff != "" {
 		t.Error(diff)
 	}
 	for _, s := range signals {

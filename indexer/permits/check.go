@@ -44,7 +44,7 @@ func Check(ctx context.Context, d *source.Description, inputs []Input, examples 
 	}
 	c := &checker{source: s, most: examples, firms: newFirms(s)}
 	report := newReport(s.Name)
-	from := &scan{source: s, report: report, several: len(inputs) > 1, tell: progress}
+	from := &scan{source: s, report: report, several: len(inputs) > 1, progress: progress}
 	seen := map[string]struct{}{}
 	err = from.inputs(ctx, inputs, func(p *permit.Permit) error {
 		if _, again := seen[p.Key]; again {

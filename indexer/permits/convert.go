@@ -24,7 +24,7 @@ func Convert(ctx context.Context, options Options) (*Report, error) {
 	}
 	defer letters.abort()
 	report := newReport(s.Name)
-	from := &scan{source: s, report: report, letters: letters, several: len(options.Inputs) > 1, tell: options.Progress}
+	from := &scan{source: s, report: report, letters: letters, several: len(options.Inputs) > 1, progress: options.Progress}
 	if streams(options) {
 		err = stream(ctx, options, s, from)
 	} else {

@@ -42,7 +42,7 @@ func Measure(ctx context.Context, d *source.Description, inputs []Input, progres
 	}
 	q := &Quality{Report: newReport(s.Name), Unknown: map[string]float64{}}
 	m := &measure{q: q, seen: map[string]struct{}{}, places: map[[2]float64]int64{}}
-	from := &scan{source: s, report: q.Report, several: len(inputs) > 1, tell: progress, days: &days{counts: map[time.Time]int{}}}
+	from := &scan{source: s, report: q.Report, several: len(inputs) > 1, progress: progress, days: &days{counts: map[time.Time]int{}}}
 	if err := from.inputs(ctx, inputs, m.row); err != nil {
 		return q, err
 	}

@@ -13,13 +13,13 @@ import (
 
 // scan reads the rows of all inputs and passes on their permits.
 type scan struct {
-	source  *permit.Source
-	report  *Report
-	letters *deadLetters
-	several bool // inputs: a refusal names its own
-	days    *days
-	done    int64 // bytes of the previous inputs
-	tell    func(bytes int64)
+	source   *permit.Source
+	report   *Report
+	letters  *deadLetters
+	several  bool // inputs: a refusal names its own
+	days     *days
+	done     int64 // bytes of the previous inputs
+	progress func(bytes int64)
 }
 
 // progressRows is how many rows are read between two calls of Progress.
@@ -53,8 +53,8 @@ func (s *scan) input(ctx context.Context, in Input, each func(*permit.Permit) er
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if s.tell != nil {
-				s.tell(s.done + file.BytesRead())
+			if s.progress != nil {
+				s.progress(s.done + file.BytesRead())
 			}
 		}
 		row, err := rows.next()

@@ -14,14 +14,14 @@ type Description struct {
 	Tried       string `key:"tried" doc:"What this description was tried on, and when."`
 	Namespace   string `key:"namespace" doc:"UUID namespace of the ids of records. By default it is made of the name, so that equal numbers and firms of two sources are not one record."`
 
-	Read     Reading  `key:"read" doc:"How the file is written. What is left out is told from the file."`
+	Read     Reading  `key:"read" doc:"How the file is written. What is left out is found from the file."`
 	Values   Values   `key:"values" doc:"How cells are read."`
 	Columns  []Column `key:"columns" doc:"Columns made of others, by name; templates name them like those of the file. One can name those before it."`
 	Personal []string `key:"personal" doc:"Columns of private persons, by patterns such as owner*: no report shows their cells. Columns of names, phones and addresses of persons count without being listed."`
 	Public   []string `key:"public" doc:"Columns that look as if they were of persons but are not, by patterns."`
 	Skip     []Rule   `key:"skip" doc:"Rows to leave out: those that meet one of the rules."`
 
-	Key     string `key:"key" required:"true" doc:"What tells permits apart: a template such as {permit_number}. Rows with one key are one permit."`
+	Key     string `key:"key" required:"true" doc:"What distinguishes permits: a template such as {permit_number}. Rows with one key are one permit."`
 	Number  string `key:"number" doc:"The permit's number as people write it, for source_id; the key by default."`
 	Repeats string `key:"repeats" enum:"latest,phases,separate" doc:"Rows with one key: latest (default) takes the latest row, and from those before what it lacks; phases adds costs, units and areas up, and is complete when all are; separate writes each, under one id."`
 	AsOf    Value  `key:"as_of" doc:"Day that the file is of, such as a column with the day of the export; the latest in the file counts. --as-of wins. By default it is a date in the name of the file, else the latest date of its rows."`

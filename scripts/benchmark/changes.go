@@ -154,7 +154,7 @@ func (c *changesCmd) on(i *installation) {
 			return took
 		}, func() (took float64) {
 			took, without = b.load(nil)
-			b.tell() // or the next load would, in its time
+			b.publish() // or the next load would, in its time
 			return took
 		})
 		b.report.LoadCPU.Add(with)
@@ -252,8 +252,8 @@ func (b *changesBench) cpu() float64 {
 	return sum
 }
 
-// tell publishes the changes of a load that did not.
-func (b *changesBench) tell() { check(b.feed.Settle(b.ctx, "")) }
+// publish publishes the changes of a load that did not.
+func (b *changesBench) publish() { check(b.feed.Settle(b.ctx, "")) }
 
 // delta applies changes of 1 % of the records, and returns how many seconds that took.
 func (b *changesBench) delta(f *feed.Feed, live delta.Live) float64 {
@@ -310,14 +310,14 @@ func (b *changesBench) follow() {
 	start := must(c.Signals.Changes(b.ctx, client.ChangesRequest{}))
 	following, stop := context.WithCancel(b.ctx)
 	defer stop()
-	told := make(chan time.Time, 1)
+	delivered := make(chan time.Time, 1)
 	go func() {
 		for page, err := range c.Signals.Follow(following, client.ChangesRequest{Cursor: start.Next, Limit: query.MaxChanges}) {
 			if err != nil {
 				return
 			}
 			if len(page.Changes) > 0 && page.CaughtUp {
-				told <- time.Now()
+				delivered <- time.Now()
 			}
 		}
 	}()
@@ -326,7 +326,7 @@ func (b *changesBench) follow() {
 		b.Rig.Atlas("index", "apply", dir)
 		ended := time.Now()
 		select {
-		case at := <-told:
+		case at := <-delivered:
 			b.report.Behind.Add(max(0, at.Sub(ended).Seconds()))
 		case <-time.After(time.Minute):
 			failf("a follower has no changes after a minute")
@@ -341,7 +341,7 @@ func (b *changesBench) read(store *postgres.Store) {
 	const atOnce = 100_000
 	for added := int64(0); added < b.Kept; added += atOnce {
 		check(b.Rows(b.ctx, nil, `
-			WITH place AS (UPDATE data_feed SET head = head + $1, tail = tail + $1 RETURNING head), told AS (
+			WITH place AS (UPDATE data_feed SET head = head + $1, tail = tail + $1 RETURNING head), published AS (
 				INSERT INTO data_publications (id, head, published_at) SELECT gen_random_uuid(), head, clock_timestamp() FROM place)
 			INSERT INTO data_changes (dataset, seq, record_id, op, changed)
 			SELECT 'signals', place.head - $1 + n, md5((n * 7919 % 30000)::text || (place.head / $1)::text)::uuid, 'upsert', ARRAY['title', 'updated_at']

@@ -317,10 +317,10 @@ func (i *installation) prepare(key string, requests int, seed uint64) (pairs []*
 		r := request(server, key, s.Path(), string(s.Encode()))
 		answer = must(client.Do(i.ctx, r, answer))
 		r.Expect(answer)
-		direct, told, searches := recorder.last(r)
+		direct, answered, searches := recorder.last(r)
 		var p page
 		check(json.Unmarshal(answer, &p))
-		hits := hitsOf(told)
+		hits := hitsOf(answered)
 		if want := hits[:min(len(hits), s.Limit())]; !slices.Equal(p.Data, want) {
 			failf("%s %s: the service answered %v, Elasticsearch %v", s.Path(), r.Body, p.Data, want)
 		}

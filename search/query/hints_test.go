@@ -68,7 +68,7 @@ func TestHintsOfAddresses(t *testing.T) {
 		v, _ := input.Decode([]byte(`{"query":"email:ada@firm.example"` + member + `}`))
 		return v
 	}
-	told := func(hints query.Hints, err error, want bool) {
+	check := func(hints query.Hints, err error, want bool) {
 		t.Helper()
 		all := strings.Join(hints.For(0, nil), "; ")
 		if err != nil || !strings.Contains(all, `"email:ada@firm.example" is no more than text`) ||
@@ -78,10 +78,10 @@ func TestHintsOfAddresses(t *testing.T) {
 	}
 	for member, want := range map[string]bool{"": true, `,"offset":1`: true, `,"dry_run":true`: false} {
 		q, err := query.Parse(of(member), catalog.Contacts, query.Base{Kind: catalog.Data})
-		told(q.Hints, err, want)
+		check(q.Hints, err, want)
 	}
 	r, err := query.FacetRule(catalog.Contacts, catalog.Data).Parse(of(""))
-	told(r.Hints, err, false)
+	check(r.Hints, err, false)
 }
 
 // A name that finds nothing is pointed to match, which finds it however it is written.

@@ -25,8 +25,8 @@ type Hints struct {
 	exact bool
 }
 
-// Told reports whether the answer has hints.
-func (h Hints) Told() bool { return h.d != "" }
+// Hinted reports whether the answer has hints.
+func (h Hints) Hinted() bool { return h.d != "" }
 
 // For returns the hints of an answer with so many records; if there are none, also hints of
 // the named values.

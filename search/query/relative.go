@@ -200,24 +200,24 @@ func (r *dateResolver) end(v input.Value, i int) input.Value {
 }
 
 // resolvedIn lists what ResolveDates replaced in values.
-func resolvedIn(values ...input.Value) (told []string) {
+func resolvedIn(values ...input.Value) (resolved []string) {
 	for _, v := range values {
-		told = appendResolved(told, v)
+		resolved = appendResolved(resolved, v)
 	}
-	return told
+	return resolved
 }
 
-func appendResolved(told []string, v input.Value) []string {
-	if v.Resolved != "" && !slices.Contains(told, v.Resolved) {
-		told = append(told, v.Resolved)
+func appendResolved(resolved []string, v input.Value) []string {
+	if v.Resolved != "" && !slices.Contains(resolved, v.Resolved) {
+		resolved = append(resolved, v.Resolved)
 	}
 	for _, item := range v.Items {
-		told = appendResolved(told, item)
+		resolved = appendResolved(resolved, item)
 	}
 	for _, m := range v.Members {
-		told = appendResolved(told, m.Value)
+		resolved = appendResolved(resolved, m.Value)
 	}
-	return told
+	return resolved
 }
 
 // notRelative says what is wrong with a text that resembles a relative date; "" for others.

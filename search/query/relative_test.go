@@ -56,9 +56,9 @@ func TestResolveDates(t *testing.T) {
 		`{"definition":{"filters":{"filed_at":{"value":"today"}}}}`: `{"definition":{"filters":{"filed_at":{"value":"today"}}}}`,
 	} {
 		v, _ := input.Decode([]byte(body))
-		got, told := query.ResolveDates(v, now)
-		if got.JSON() != want || (len(told) > 0) != (body != want) {
-			t.Errorf("%s: %s %q, want %s", body, got.JSON(), told, want)
+		got, resolved := query.ResolveDates(v, now)
+		if got.JSON() != want || (len(resolved) > 0) != (body != want) {
+			t.Errorf("%s: %s %q, want %s", body, got.JSON(), resolved, want)
 		}
 	}
 	v, _ := input.Decode([]byte(`{"filters":{"filed_at":{"value":["now-30d",null]}},"none":[{"relations":{"has_signal":{"occurred_at":{"value":"2026-Q1"}}}}]}`))

@@ -121,9 +121,9 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestKept says how good the rules are on sentences that no rule was made for.
-func TestKept(t *testing.T) {
-	judge(t, sentences(t, "kept.txt"), 0.7, 0.95)
+// TestHeldOutSentences says how good the rules are on sentences that no rule was made for.
+func TestHeldOutSentences(t *testing.T) {
+	judge(t, sentences(t, "held_out.txt"), 0.7, 0.95)
 }
 
 func judge(t *testing.T, all []sentence, recall, precision float64) {
@@ -189,7 +189,7 @@ func check(t *testing.T, d catalog.Dataset, base catalog.BaseKind, text string) 
 }
 
 func TestRequests(t *testing.T) {
-	for _, s := range slices.Concat(sentences(t, "sentences.txt"), sentences(t, "kept.txt")) {
+	for _, s := range slices.Concat(sentences(t, "sentences.txt"), sentences(t, "held_out.txt")) {
 		for _, d := range catalog.Datasets {
 			check(t, d, catalog.Data, s.text)
 			if d != catalog.Signals {

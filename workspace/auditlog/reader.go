@@ -79,7 +79,7 @@ func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
 		}
 	}
 	return fault.New(fault.CursorTooOld,
-		"the audit log does not go on where this cursor is: it was restored from a backup, or what followed is not kept anymore; "+
+		"the audit log does not go on where this cursor is: it was restored from a backup, or what followed is no longer stored; "+
 			"leave cursor out to read all of it again")
 }
 

@@ -73,7 +73,7 @@ var loadMetricsList = []loadMetric{
 
 var (
 	loadPhase  = prometheus.NewDesc("atlas_load_phase", "1 for the phase the load or delta is in, 0 for the others.", []string{"phase"}, nil)
-	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending, delta.Applying, delta.Notifying}
+	loadPhases = []indexer.Phase{indexer.Reading, indexer.Indexing, indexer.Ending, delta.Applying, delta.Publishing}
 )
 
 // Describe implements prometheus.Collector.

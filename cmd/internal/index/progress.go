@@ -28,7 +28,7 @@ type loadProgress struct {
 var phaseNames = map[indexer.Phase]string{
 	indexer.Reading: "reading", indexer.Indexing: "indexing", indexer.Ending: "finishing", verify.Building: "building",
 	verify.Comparing: "comparing", duplicates.Reading: "reading records", duplicates.Comparing: "comparing pairs",
-	delta.Applying: "applying", delta.Notifying: "telling",
+	delta.Applying: "applying", delta.Publishing: "publishing",
 }
 
 func (l *loadProgress) show(p indexer.Progress) {

@@ -100,7 +100,7 @@ func TestLoadProgressAndMetrics(t *testing.T) {
 	}
 	for _, name := range regexp.MustCompile(`(?m)^atlas_load_\w+`).FindAllString(string(body), -1) {
 		if !bytes.Contains(documented, []byte(name)) {
-			t.Errorf("docs/data.md does not tell of %s", name)
+			t.Errorf("docs/data.md does not have %s", name)
 		}
 	}
 }

@@ -19,7 +19,7 @@ type SourceReport struct {
 
 // Help is shown below the options.
 func (SourceReport) Help() string {
-	return `It tells how good the data is: rows, unknown shares, dates out of order, costs out of range, places off the map, repeated numbers, values without a rule. It shows no cell of a column of persons.`
+	return `It reports how good the data is: rows, unknown shares, dates out of order, costs out of range, places off the map, repeated numbers, values without a rule. It shows no cell of a column of persons.`
 }
 
 // Run measures the files and prints the report as a page.

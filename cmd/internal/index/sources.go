@@ -56,7 +56,7 @@ func (c *Sources) Run(s *cli.Streams) error {
 type Source struct {
 	Guess  SourceGuess  `cmd:"" help:"Write a description of a file that nobody has described."`
 	Check  SourceCheck  `cmd:"" help:"Show what a description makes of a file, without writing."`
-	Report SourceReport `cmd:"" help:"Tell how good the data of a file is, as a page or as JSON."`
+	Report SourceReport `cmd:"" help:"Report how good the data of a file is, as a page or as JSON."`
 	Show   SourceShow   `cmd:"" help:"Print the description of a source that ships, to copy."`
 	Schema SourceSchema `cmd:"" help:"Print the JSON Schema of descriptions, for editors."`
 }

@@ -17,7 +17,7 @@ import (
 
 // Projection is `atlas projection`: the search documents of held records.
 type Projection struct {
-	Status  projectionStatusCmd  `cmd:"" help:"Tell how many held records are pending and how old the oldest is, and which documents Elasticsearch refuses."`
+	Status  projectionStatusCmd  `cmd:"" help:"Show how many held records are pending and how old the oldest is, and which documents Elasticsearch refuses."`
 	Rebuild projectionRebuildCmd `cmd:"" help:"Fill new indices of held records from Postgres while searches go on, and switch to them."`
 }
 

@@ -26,7 +26,7 @@ type Follow struct {
 	Table    string        `placeholder:"NAME" help:"The table; it is created if it is missing."`
 	Once     bool          `help:"End when the copy is equal to the data, instead of following on."`
 	Verify   bool          `help:"Then read all records again, compare them with the copy, and end."`
-	Wait     time.Duration `default:"2m" placeholder:"DURATION" help:"How long --verify waits, where it finds a difference, for changes that a load or a delta has made and not told yet, 0s to 24h (default: 2m)."`
+	Wait     time.Duration `default:"2m" placeholder:"DURATION" help:"How long --verify waits, where it finds a difference, for changes that a load or a delta has made and not published yet, 0s to 24h (default: 2m)."`
 	Restart  bool          `help:"Read all records anew, and replace what is there."`
 	Yes      bool          `short:"y" help:"Do not ask before reading many records."`
 }
@@ -43,9 +43,9 @@ func (Follow) Help() string {
 
 With --dir the records are lines of 256 files, FOLDER/DATASET/00.ndjson to ff.ndjson, by the first two digits of their ids, sorted by id. Each file is replaced as a whole; files without records are removed. With --postgres the table has the columns id uuid, record jsonb and updated_at timestamptz, when the row was last written. Tables NAME_follow and NAME_staged beside it hold the state. A copy is complete when the first reading ends; --restart leaves the copy as it was until then, and what has not changed untouched.
 
---filter takes the forms of atlas search, for fields of the record itself: stage=permitted, name=garage, name==garage, cost=1000..50000, JSON. The service tells no changes of other conditions. A record that no longer matches is removed.
+--filter takes the forms of atlas search, for fields of the record itself: stage=permitted, name=garage, name==garage, cost=1000..50000, JSON. The service reports no changes of other conditions. A record that no longer matches is removed.
 
-Status: 0 equal to the data (--once, --verify), 1 failed, 2 arguments make no sense, 3 the copy is damaged, or --verify found a difference, 4 stopped at a limit of credits, 5 the changes since the last run are not kept anymore, so only --restart goes on, 130 interrupted; after 1, 4 and 130 the same command goes on.`
+Status: 0 equal to the data (--once, --verify), 1 failed, 2 arguments make no sense, 3 the copy is damaged, or --verify found a difference, 4 stopped at a limit of credits, 5 the changes since the last run are no longer stored, so only --restart goes on, 130 interrupted; after 1, 4 and 130 the same command goes on.`
 }
 
 // tableName leaves room for the suffixes of the tables beside it.
@@ -88,7 +88,7 @@ func (c *Follow) Check() error {
 
 var errUndescribed = errors.New("the fields are not known yet")
 
-const ownFieldsOnly = "the service tells no changes of related records; give fields of the record itself"
+const ownFieldsOnly = "the service reports no changes of related records; give fields of the record itself"
 
 // Run follows to the end of the changes, or until it is interrupted.
 func (c *Follow) Run(ctx context.Context, s *cli.Streams) error {
@@ -194,7 +194,7 @@ func (f *following) finish(to io.Writer, place string, err error) error {
 	case err == nil:
 		say("%s is equal to %s: %s read; %s", place, f.target.name, done, spent)
 	case isDifferent:
-		say("%s is not equal to %s, and no change of that was told within %v: %v; %s; while a load or a delta is under way, give more --wait, or verify again when it has ended; else --restart mends it", place, f.target.name, different.waited, err, spent)
+		say("%s is not equal to %s, and no change of that was reported within %v: %v; %s; while a load or a delta is under way, give more --wait, or verify again when it has ended; else --restart mends it", place, f.target.name, different.waited, err, spent)
 		return cli.ExitError(differentStatus)
 	case isDamaged:
 		say("%s is not equal to %s: %v; %s; --restart mends it", place, f.target.name, err, spent)
@@ -203,7 +203,7 @@ func (f *following) finish(to io.Writer, place string, err error) error {
 		say("nothing was read")
 		return cli.ExitError(1)
 	case errors.Is(err, client.ErrCursorTooOld):
-		say("the changes since the last run are not kept anymore; %s; --restart reads all %s anew", spent, f.target.name)
+		say("the changes since the last run are no longer stored; %s; --restart reads all %s anew", spent, f.target.name)
 		return cli.ExitError(tooOldStatus)
 	case errors.Is(err, client.ErrBadRequest):
 		say("the service does not know the cursor anymore; %s; --restart reads all %s anew", spent, f.target.name)

@@ -46,7 +46,7 @@ func (f *following) verify(ctx context.Context) error {
 		return err
 	}
 	if f.wait > 0 && found.len() > 0 {
-		f.shown.note(fmt.Sprintf("%s rows differ; waiting up to %v for changes that a load or a delta has made and not told yet", cli.Grouped(found.len()), f.wait))
+		f.shown.note(fmt.Sprintf("%s rows differ; waiting up to %v for changes that a load or a delta has made and not published yet", cli.Grouped(found.len()), f.wait))
 	}
 	for until := time.Now().Add(f.wait); found.len() > 0; {
 		left := time.Until(until).Truncate(time.Millisecond)

@@ -109,7 +109,7 @@ func (f *following) read(ctx context.Context) error {
 // not nil, is called with each.
 func (f *following) follow(ctx context.Context, wait time.Duration, seen func(recordID)) error {
 	q := client.ChangesRequest{Records: true, Filters: f.request.Filters, Wait: wait}
-	for told := false; ; {
+	for said := false; ; {
 		caughtUp, err := f.next(ctx, q, seen)
 		if f.state.Logged > 0 && (err != nil || caughtUp || f.state.Logged > longestLog) {
 			if err := f.copy.settle(ctx, &f.state); err != nil {
@@ -119,9 +119,9 @@ func (f *following) follow(ctx context.Context, wait time.Duration, seen func(re
 		if err != nil || caughtUp && f.once {
 			return err
 		}
-		if caughtUp && !told {
+		if caughtUp && !said {
 			f.shown.note("equal to the data after " + cli.Grouped(f.state.Rows) + " rows; following its changes until it is interrupted")
-			told = true
+			said = true
 		}
 		if q.Wait = 0; caughtUp {
 			q.Wait = changesWait
@@ -144,7 +144,7 @@ func (f *following) next(ctx context.Context, q client.ChangesRequest, seen func
 	changes := make([]change, len(page.Changes))
 	for i, c := range page.Changes {
 		if changes[i].id, err = uuid.Parse(c.ID); err != nil {
-			return false, fmt.Errorf("the service told a change of %q: %w", c.ID, err)
+			return false, fmt.Errorf("the service reported a change of %q: %w", c.ID, err)
 		}
 		if c.Op == client.OpUpsert && c.Record != nil {
 			changes[i].record = *c.Record

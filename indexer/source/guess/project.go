@@ -369,7 +369,7 @@ func (w *writer) projected(x, y *column) {
 	}
 	web := mercator(points)
 	if near == nil && !web {
-		w.line("  # UNSURE: %s and %s are of a projected system that nobody can tell without a place:", x.name, y.name)
+		w.line("  # UNSURE: %s and %s are of a projected system which cannot be known without a place:", x.name, y.name)
 		w.line("  # guess again with --near LATITUDE,LONGITUDE, or find the EPSG code in the city's metadata.")
 		w.line("  # location: { x: %s, y: %s, epsg: 0 }", quoted(template(x)), quoted(template(y)))
 		return

@@ -357,7 +357,7 @@ func (w *writer) key() {
 	}
 	if c == nil {
 		c = w.profile.columns[0]
-		comment = "   # UNSURE: no column tells rows apart"
+		comment = "   # UNSURE: no column distinguishes rows"
 	}
 	repeats := 0
 	if !c.more {

@@ -116,11 +116,11 @@ func (a *arcgis) where(since string) string {
 func (a *arcgis) count(ctx context.Context, since string) (n int64, err error) {
 	query := url.Values{"f": {"json"}, "where": {a.where(since)}, "returnCountOnly": {"true"}}
 	err = a.client.once(ctx, a.client.address("/query", query), func(body []byte) error {
-		var told struct {
+		var answer struct {
 			Count int64 `json:"count"`
 		}
-		err := json.Unmarshal(body, &told)
-		n = told.Count
+		err := json.Unmarshal(body, &answer)
+		n = answer.Count
 		return err
 	})
 	return n, err

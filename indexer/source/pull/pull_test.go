@@ -171,7 +171,7 @@ func TestArcGIS(t *testing.T) {
 	o.Progress = func(_, of int64) { total = of }
 	report, err := Pull(t.Context(), o)
 	if total != 25 {
-		t.Errorf("%d rows are told of", total)
+		t.Errorf("%d rows are reported", total)
 	}
 	if err != nil || len(lines(t, report.File)) != 25 || report.Retries != 1 {
 		t.Fatalf("%+v, %v", report, err)

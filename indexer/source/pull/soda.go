@@ -74,13 +74,13 @@ func (s *soda) count(ctx context.Context, since string) (n int64, err error) {
 	query := url.Values{"$select": {"count(*) AS rows"}}
 	s.where(query, since)
 	err = s.client.once(ctx, s.client.address(s.path(), query), func(body []byte) error {
-		var told []struct {
+		var answer []struct {
 			Rows int64 `json:"rows,string"`
 		}
-		if err := json.Unmarshal(body, &told); err != nil || len(told) != 1 {
+		if err := json.Unmarshal(body, &answer); err != nil || len(answer) != 1 {
 			return err
 		}
-		n = told[0].Rows
+		n = answer[0].Rows
 		return nil
 	})
 	return n, err

@@ -56,8 +56,8 @@ func newCSV(from *bufio.Reader, o Options) (*csvRows, error) {
 // first lines.
 func (r *csvRows) separate(head []byte, delimiter string) {
 	line, rest, whole := bytes.Cut(head, []byte{r.ending})
-	if told, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("sep=")); is && whole && len(told) == 1 {
-		r.comma = told[0]
+	if named, is := bytes.CutPrefix(bytes.TrimSpace(line), []byte("sep=")); is && whole && len(named) == 1 {
+		r.comma = named[0]
 		r.peek(0)
 		r.drop(1)
 		return

@@ -149,12 +149,12 @@ func TestGoodRowsSurviveBadLines(t *testing.T) {
 			want = append(want, name)
 			text += `"` + strings.ReplaceAll(name, `"`, `""`) + `"` + good + ",\n"
 		}
-		_, cells, told := all(t, text, Options{Delimiter: ","})
+		_, cells, warnings := all(t, text, Options{Delimiter: ","})
 		var got, lines []string
 		for _, row := range cells {
 			got = append(got, row[0])
 		}
-		for _, w := range told {
+		for _, w := range warnings {
 			at, _, _ := strings.Cut(w, " ")
 			lines = append(lines, at)
 		}

@@ -220,7 +220,7 @@ func breakers(t *testing.T, r *rig.Rig) (tripped int64, heap float64) {
 	}
 	rig.Check(t, r.Ask(t.Context(), "GET", "/_nodes/stats/breaker,jvm", "", &stats))
 	if len(stats.Nodes) == 0 {
-		t.Fatal("Elasticsearch tells of no node")
+		t.Fatal("Elasticsearch reports no node")
 	}
 	for _, node := range stats.Nodes {
 		for _, b := range node.Breakers {

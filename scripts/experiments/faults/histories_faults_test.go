@@ -140,7 +140,7 @@ var disturbances = []disturbance{
 }
 
 // late delays requests until after their senders gave up. It is used for Elasticsearch
-// only: nobody could tell when a delayed request to Postgres can no longer have an
+// only: nobody could know when a delayed request to Postgres can no longer have an
 // effect.
 const late = 4000
 

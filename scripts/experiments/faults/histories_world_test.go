@@ -56,7 +56,7 @@ func (s subject) line(at int) []byte {
 func versionIn(name string) (int, error) {
 	_, text, found := strings.Cut(name, " version ")
 	if !found {
-		return 0, fmt.Errorf("the name %q tells no version", name)
+		return 0, fmt.Errorf("the name %q has no version", name)
 	}
 	return strconv.Atoi(text)
 }

@@ -87,7 +87,7 @@ func TestRedisAway(t *testing.T) {
 		f.AtMost(way.name+": until no search is refused", recovery(t, s, some, back, devstack.Redis), recoversWithin.Seconds(), "s")
 
 		delivered := float64(credits(some))
-		doubtful := unsettled(s) - logged // charged or not: the server cannot tell
+		doubtful := unsettled(s) - logged // charged or not: the server cannot know
 		if !way.earlier {
 			counted := float64(now - before)
 			lost := 0.0

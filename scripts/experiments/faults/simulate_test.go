@@ -84,9 +84,9 @@ func simulatePart(t *testing.T, of string) {
 			t.Log(o)
 		}
 	})
-	told, err := json.Marshal(sum)
+	line, err := json.Marshal(sum)
 	rig.Check(t, err)
-	fmt.Printf("%s%s\n", part, told)
+	fmt.Printf("%s%s\n", part, line)
 }
 
 func runPart(t *testing.T, first uint64, count int) (sum simulation.Summary) {
@@ -94,21 +94,21 @@ func runPart(t *testing.T, first uint64, count int) (sum simulation.Summary) {
 	command.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d", envPart, first, count))
 	command.Stderr = os.Stderr
 	out, failed := command.Output()
-	told := false
+	reported := false
 	for lines := bufio.NewScanner(bytes.NewReader(out)); lines.Scan(); {
 		if text, ok := strings.CutPrefix(lines.Text(), part); ok {
 			if err := json.Unmarshal([]byte(text), &sum); err != nil {
 				t.Error(err)
 			}
-			told = true
+			reported = true
 			continue
 		}
 		if failed != nil {
 			fmt.Println(lines.Text())
 		}
 	}
-	if !told {
-		t.Errorf("a process for %d seeds from %d on told nothing: %v", count, first, failed)
+	if !reported {
+		t.Errorf("a process for %d seeds from %d on reported nothing: %v", count, first, failed)
 	}
 	return sum
 }

@@ -72,7 +72,7 @@ func TestTies(t *testing.T) {
 	add("the book", book, world.projects, "name", "last_signal_at")
 	add("a Static View", c.Views.Records(view), world.projects, "name", "last_signal_at")
 	add("a Dynamic View of contacts", c.Views.Records(dynamic.ID), world.contacts, "name", "created_at", "projects_count")
-	tellTied(t, sheet, walks)
+	reportTied(t, sheet, walks)
 }
 
 // tiedWalk is a walk and the records that it must return, once each.
@@ -81,7 +81,7 @@ type tiedWalk struct {
 	want []uuid.UUID
 }
 
-func tellTied(t *testing.T, sheet *figures.Sheet, walks []tiedWalk) {
+func reportTied(t *testing.T, sheet *figures.Sheet, walks []tiedWalk) {
 	t.Helper()
 	results := make([]walked, len(walks))
 	var group errgroup.Group

@@ -89,7 +89,7 @@ func TestWalkWhileGenerationsSwitch(t *testing.T) {
 	if failed != nil {
 		t.Error(failed)
 	}
-	tellWalks(t, sheet, world, results)
+	reportWalks(t, sheet, world, results)
 	sheet.Exactly("generation switches within each walk", float64(switched.Load()), switches, "")
 	sheet.Report("lines of deltas", float64(lines), "")
 	sheet.Exactly("requests answered 5xx, or not at all", map[bool]float64{true: 1}[isServerError(failed)], 0, "")
@@ -98,8 +98,8 @@ func TestWalkWhileGenerationsSwitch(t *testing.T) {
 // named is the maximum number of wrong records that are listed.
 const named = 20
 
-// tellWalks compares the results of the walks with the expected records.
-func tellWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walked) {
+// reportWalks compares the results of the walks with the expected records.
+func reportWalks(t *testing.T, sheet *figures.Sheet, world *moving, results []walked) {
 	t.Helper()
 	var rows, sure, missed, repeated, unknown, disorder int
 	var took []time.Duration

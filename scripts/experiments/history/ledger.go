@@ -73,7 +73,7 @@ func (l *Ledger) Judge() (readings int, wrong []string) {
 		if s.Used >= 0 {
 			readings++
 			if s.Used < least || s.Used > most {
-				wrong = append(wrong, fmt.Sprintf("%s was told that %d are used, it is between %d and %d", at, s.Used, least, most))
+				wrong = append(wrong, fmt.Sprintf("%s got the answer that %d are used, it is between %d and %d", at, s.Used, least, most))
 			}
 		}
 		if s.Limited && most < l.Ceiling {

@@ -28,7 +28,7 @@ type Proxy struct {
 func (r *Rig) Proxy(b devstack.Backend) *Proxy {
 	r.t.Helper()
 	if b == devstack.Redis && r.replicated {
-		r.t.Fatal("Sentinels tell the servers of Atlas the address of Redis, which is no proxy's")
+		r.t.Fatal("Sentinels give the servers of Atlas the address of Redis, which is no proxy's")
 	}
 	hosts := map[devstack.Backend][]string{devstack.Elasticsearch: r.Elasticsearch, devstack.Postgres: {r.app}, devstack.Redis: {r.redisDB}}[b]
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())

@@ -119,14 +119,14 @@ func collect(lines []figures.Result, statuses []string) ([]figures.Result, error
 		if !found {
 			return nil, fmt.Errorf("%q is not NAME=STATUS", s)
 		}
-		told := false
+		known := false
 		for _, r := range lines {
 			if r.Experiment == name {
 				r.OK = r.OK && status == "0"
-				all, told = append(all, r), true
+				all, known = append(all, r), true
 			}
 		}
-		if !told {
+		if !known {
 			all = append(all, figures.Result{Experiment: name, Done: "ended without a result, status " + status, Figures: []figures.Figure{}})
 		}
 	}

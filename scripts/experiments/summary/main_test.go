@@ -17,7 +17,7 @@ func TestSummary(t *testing.T) {
 		name, lines string
 		statuses    []string
 		ok          bool
-		told        string
+		want        string
 	}{
 		{"all is well", good, []string{"walk=0"}, true, "missed"},
 		{"the test failed after its figures", good, []string{"walk=1"}, false, "failed"},
@@ -36,8 +36,8 @@ func TestSummary(t *testing.T) {
 			}
 			var out strings.Builder
 			ok, err := run(results, into, "", c.statuses, &out)
-			if err != nil || ok != c.ok || !strings.Contains(out.String(), c.told) {
-				t.Errorf("%v, %v, want %v and %q in\n%s", ok, err, c.ok, c.told, out.String())
+			if err != nil || ok != c.ok || !strings.Contains(out.String(), c.want) {
+				t.Errorf("%v, %v, want %v and %q in\n%s", ok, err, c.ok, c.want, out.String())
 			}
 			var all []figures.Result
 			raw, err := os.ReadFile(into)

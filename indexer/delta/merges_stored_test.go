@@ -21,15 +21,15 @@ func mergedTwo(t *testing.T) (*world, *follower) {
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1, 2)}))
 	fatal(t, err)
 	f := w.follower(t)
-	w.apply(t, w.toldDelta(t, lines(mergeLine(account(2), account(1)))))
+	w.apply(t, w.publishedDelta(t, lines(mergeLine(account(2), account(1)))))
 	f.catchUp(t)
-	f.wantKept(t, "merged")
+	f.wantStored(t, "merged")
 	return w, f
 }
 
-// wantKept fails unless account 2 is missing and known to be merged into 1, in the table of
+// wantStored fails unless account 2 is missing and known to be merged into 1, in the table of
 // merges and in the feed.
-func (f *follower) wantKept(t *testing.T, when string) {
+func (f *follower) wantStored(t *testing.T, when string) {
 	t.Helper()
 	f.wantEqual(t, when)
 	f.wantMerges(t, when)
@@ -39,7 +39,7 @@ func (f *follower) wantKept(t *testing.T, when string) {
 // comesBack is a delta that restores account 2.
 func (w *world) comesBack(t *testing.T, name string) delta.Options {
 	t.Helper()
-	return w.toldDelta(t, lines(`{"id":"`+account(2)+`","name":"`+name+`","updated_at":"2124-01-02"}`))
+	return w.publishedDelta(t, lines(`{"id":"`+account(2)+`","name":"`+name+`","updated_at":"2124-01-02"}`))
 }
 
 // A merge ends when its record exists again, not when a delta has only announced it.
@@ -52,8 +52,8 @@ func TestMergesOutliveADeltaThatIsNotWritten(t *testing.T) {
 	}
 	fatal(t, w.feed(t).Settle(t.Context(), ""))
 	f.catchUp(t)
-	f.wantKept(t, "settled")
-	if len(f.told) == 0 {
+	f.wantStored(t, "settled")
+	if len(f.published) == 0 {
 		t.Error("nothing was announced: the delta was interrupted too early")
 	}
 	w.apply(t, o) // is resumed
@@ -78,7 +78,7 @@ func TestMergesOutliveARefusedRecord(t *testing.T) {
 		t.Fatalf("%+v", report)
 	}
 	f.catchUp(t)
-	f.wantKept(t, "refused")
+	f.wantStored(t, "refused")
 }
 
 // Nor when programs that do not know the feed switch to a generation that has the record,
@@ -89,16 +89,16 @@ func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
 	_, err := indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1)}))
 	fatal(t, err)
 	f.catchUp(t)
-	f.wantKept(t, "loaded without the merge")
+	f.wantStored(t, "loaded without the merge")
 	w.load(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1, 2)})
 	_, err = generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
 	fatal(t, err)
 	fatal(t, w.feed(t).Keep(t.Context(), w.system))
 	f.catchUp(t)
-	f.wantKept(t, "away and back")
-	for _, e := range f.told {
+	f.wantStored(t, "away and back")
+	for _, e := range f.published {
 		if e.Op == feedchanges.Delete {
-			t.Errorf("%s is told as deleted", e.ID)
+			t.Errorf("%s is published as deleted", e.ID)
 		}
 	}
 }
