@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
+	"flag"
 	"net/netip"
 	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +32,8 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
+	// They wait for processes and backends more than they work. -parallel is stronger.
+	_ = flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0)))
 	backends.Main(m)
 }
 
