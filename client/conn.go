@@ -27,9 +27,9 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// unkept means that the service does not store the answer: the request is not retried
+	// unsaved means that the service does not store the answer: the request is not retried
 	// if it may have had an effect.
-	unkept bool
+	unsaved bool
 }
 
 // Answer is the outcome of an attempt.
@@ -138,7 +138,7 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 		if attempt == 1 {
 			failed = time.Now()
 		}
-		wait, again := c.retry.after(attempt, time.Since(failed), err, !r.unkept)
+		wait, again := c.retry.after(attempt, time.Since(failed), err, !r.unsaved)
 		if deadline, ok := ctx.Deadline(); !again || ctx.Err() != nil || ok && time.Until(deadline) < wait {
 			return nil, nil, err
 		}
@@ -175,7 +175,7 @@ func (c *conn) attempt(ctx context.Context, r request, key string, body []byte) 
 	}
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Accept", "application/json")
-	if !r.unkept {
+	if !r.unsaved {
 		q.Header.Set("Idempotency-Key", key) // net/http retries such requests itself when an idle connection was closed
 	}
 	q.Header.Set("User-Agent", c.userAgent)

@@ -21,7 +21,7 @@ import (
 
 // Equal requests are counted once until an index changes, also those that arrive
 // together.
-func TestFacetsAreKept(t *testing.T) {
+func TestFacetsAreCached(t *testing.T) {
 	t.Parallel()
 	direct, x := newEngine(t)
 	var searches atomic.Int64

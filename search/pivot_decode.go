@@ -34,8 +34,8 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 	if err != nil {
 		return err
 	}
-	keptColumns := axes[1].keep(columns)
-	out.Columns, out.Cells = chosen(columns, keptColumns), [][]query.PivotCell{}
+	chosenColumns := axes[1].keep(columns)
+	out.Columns, out.Cells = chosen(columns, chosenColumns), [][]query.PivotCell{}
 	for _, i := range kept {
 		cells := axes[1].empty(m) // of a bucket of dates without records
 		if within[i] != nil {
@@ -43,7 +43,7 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 				return err
 			}
 		}
-		out.Cells = append(out.Cells, pick(cells, keptColumns))
+		out.Cells = append(out.Cells, pick(cells, chosenColumns))
 	}
 	return nil
 }

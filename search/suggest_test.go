@@ -127,7 +127,7 @@ func TestSuggestModel(t *testing.T) {
 
 // Equal requests are computed once until an index changes, also those that arrive together;
 // so are the values of all records, whatever is typed.
-func TestSuggestionsAreKept(t *testing.T) {
+func TestSuggestionsAreCached(t *testing.T) {
 	t.Parallel()
 	x := searchtest.NewIndices(t, backends.Elasticsearch(t), mappings.Settings{Shards: 2})
 	node, counted := countedNode(t)

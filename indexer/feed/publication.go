@@ -31,11 +31,11 @@ type storedPublication struct {
 // errPublicationChanged means that the document has changed since it was read.
 var errPublicationChanged = errors.New("another process has written the id of a publication")
 
-const keptID = "last"
+const publicationID = "last"
 
 // readPublication reads the document from Elasticsearch.
 func (f *Feed) readPublication(ctx context.Context) (storedPublication, error) {
-	res, err := f.Elastic.Do(ctx, esapi.GetRequest{Index: f.Names.Feed(), DocumentID: keptID})
+	res, err := f.Elastic.Do(ctx, esapi.GetRequest{Index: f.Names.Feed(), DocumentID: publicationID})
 	if answer, ok := errors.AsType[*elastic.Error](err); ok && answer.Status == http.StatusNotFound {
 		return storedPublication{}, nil
 	}
@@ -60,7 +60,7 @@ func (f *Feed) writePublication(ctx context.Context, id uuid.UUID, was storedPub
 	if err := f.Elastic.EnsureIndex(ctx, f.Names.Feed(), []byte(feedIndex)); err != nil {
 		return err
 	}
-	write := esapi.IndexRequest{Index: f.Names.Feed(), DocumentID: keptID, Body: bytes.NewReader(body), OpType: "create"}
+	write := esapi.IndexRequest{Index: f.Names.Feed(), DocumentID: publicationID, Body: bytes.NewReader(body), OpType: "create"}
 	if was != (storedPublication{}) {
 		seqNo, term := int(was.seqNo), int(was.term)
 		write.OpType, write.IfSeqNo, write.IfPrimaryTerm = "", &seqNo, &term

@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-func TestKilledStarterIsCleanedUpAndDataKept(t *testing.T) {
+func TestKilledStarterIsCleanedUpAndDataRemains(t *testing.T) {
 	if !localServers(t) {
 		return
 	}

@@ -95,10 +95,10 @@ func (c *tailsCmd) on(i *installation) {
 			rate := r.Saturation * float64(share) / 100
 			r.Rates = append(r.Rates, &tail{Share: share, Rate: rate, RequestsARound: max(len(s.services), int(rate*float64(c.Seconds)))})
 		}
-		var kept []*keptRound
+		var kept []*savedRound
 		for round := range c.Rounds {
 			for _, t := range r.Rates {
-				k := &keptRound{tail: t}
+				k := &savedRound{tail: t}
 				k.service = s.watched(s.through, s.services, t)
 				k.direct = s.watched(s.beside, s.directs, t)
 				kept = append(kept, k)
@@ -126,8 +126,8 @@ func (c *tailsCmd) on(i *installation) {
 	}, tailSettings...)
 }
 
-// keptRound is a round at one rate.
-type keptRound struct {
+// savedRound is a round at one rate.
+type savedRound struct {
 	tail            *tail
 	service, direct *watched
 }

@@ -145,7 +145,7 @@ func (s *Server) getDataBatch(
 			m, _ := r.Metadata.(endpoint.BatchMetadata)
 			m.Credits = int64(m.Succeeded)
 			return endpoint.Reply{Data: r.Data, Metadata: getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
-		}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+		}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 			var answered int
 			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
 				return endpoint.Reply{}, err

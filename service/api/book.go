@@ -273,7 +273,7 @@ func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
 			}
 		}
 	}
-	c.Kept, err = json.Marshal(kept)
+	c.Stored, err = json.Marshal(kept)
 	return err
 }
 

@@ -168,7 +168,7 @@ func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after c
 	}
 	return c.Metered(r.Limit, func(ctx context.Context) (endpoint.Reply, int, error) {
 		return c.Guarded(r.ReadsPrivate(), func() (endpoint.Reply, int, error) { return page(ctx) })
-	}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 		var m changesMetadata
 		if err := json.Unmarshal(kept.Metadata, &m); err != nil {
 			return endpoint.Reply{}, err

@@ -87,7 +87,7 @@ func (s *Server) joinRoutes() []endpoint.Route {
 func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
 	return s.answerPage(c, f, query.RecordsJoined,
 		func(ctx context.Context) (endpoint.Reply, int, error) { return s.joinPage(c, ctx, f, j) },
-		func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+		func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 			return s.joinAgain(c, ctx, f, j, kept)
 		},
 	)
@@ -179,7 +179,7 @@ func (s *Server) joinAgain(
 	ctx context.Context,
 	f searching,
 	j query.Join,
-	kept endpoint.KeptPage,
+	kept endpoint.StoredPage,
 ) (endpoint.Reply, error) {
 	var accounts, projects, contacts []uuid.UUID
 	for i := 0; i+query.RecordsJoined <= len(kept.IDs); i += query.RecordsJoined {

@@ -140,7 +140,7 @@ func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, 
 		if err != nil {
 			return endpoint.Reply{}, 0, err
 		}
-		var kept keptMatches
+		var kept storedMatches
 		results, delivered, misses, bytes := make([]renderedMatch, len(found)), 0, 0, 0
 		for i, f := range found {
 			results[i] = renderedMatch{r.Inputs[i].Ref, f.Status, make([]renderedCandidate, len(f.Candidates))}
@@ -170,7 +170,7 @@ func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, 
 				"results": results,
 			}, Metadata: matchNumbers{endpoint.CreditsOnly{Credits: int64(delivered)}, len(found) - len(results)},
 		}, delivered, c.Keep(kept.results, "", kept.ids)
-	}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 		results, err := s.matchAgain(ctx, r, kept)
 		return endpoint.Reply{
 			Data:     map[string]any{"results": results},
@@ -179,13 +179,13 @@ func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, 
 	})
 }
 
-// keptMatches are the stored results of a call: without the records, with their ids.
-type keptMatches struct {
+// storedMatches are the stored results of a call: without the records, with their ids.
+type storedMatches struct {
 	results []renderedMatch
 	ids     []uuid.UUID
 }
 
-func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error {
+func (k *storedMatches) add(result renderedMatch, records []jsontext.Value) error {
 	result.Ref, result.Candidates = "", slices.Clone(result.Candidates)
 	ids, err := book.RecordIDs(records[:len(result.Candidates)])
 	if err != nil {
@@ -201,7 +201,7 @@ func (k *keptMatches) add(result renderedMatch, records []jsontext.Value) error 
 
 // matchAgain returns the stored results with the records as they are now, without deleted
 // ones. If records have grown it returns as many as r.MaxBytes allows.
-func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.KeptPage) ([]renderedMatch, error) {
+func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.StoredPage) ([]renderedMatch, error) {
 	var results []renderedMatch
 	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
 		return nil, err

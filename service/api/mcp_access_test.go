@@ -19,7 +19,7 @@ import (
 
 // Objects of another workspace and tools without permission do not exist for a caller. Record
 // text cannot forge the marks around it.
-func TestAgentsAreKeptApart(t *testing.T) {
+func TestAgentsAreSeparate(t *testing.T) {
 	t.Parallel()
 	a := newAgents(t, 0)
 	me := a.agent(t, a.key, nil)

@@ -96,7 +96,7 @@ func (s *Server) searchQueue(c *endpoint.Call, r query.QueueRequest) (endpoint.R
 		return endpoint.Reply{Data: endpoint.RecordsOf(p.Page), Metadata: queueMetadata{m, p.Unread}}, len(p.Rows), c.KeepRows(
 			queueMetadata{m.Free(), p.Unread}, whole[:len(p.Rows)],
 		)
-	}, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 		rows, metadata, err := kept.Rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, query.QueueRequest{Query: q, Dismissed: r.Dismissed})
 			return p.Rows, err

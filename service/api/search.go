@@ -33,7 +33,7 @@ func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 		m, _ := r.Metadata.(endpoint.PageMetadata)
 		return r, len(rows), c.KeepRows(m.Free(), rows)
 	}
-	return s.answerPage(c, f, 1, page, func(ctx context.Context, kept endpoint.KeptPage) (endpoint.Reply, error) {
+	return s.answerPage(c, f, 1, page, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
 		return s.pageAgain(c, ctx, f, kept)
 	})
 }
@@ -42,7 +42,7 @@ func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 // records that page reports; a dry run gets the price. again answers a replay.
 func (s *Server) answerPage(
 	c *endpoint.Call, f searching, each int,
-	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.KeptPage) (endpoint.Reply, error),
+	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.StoredPage) (endpoint.Reply, error),
 ) (endpoint.Reply, error) {
 	if f.q.DryRun {
 		return s.dryRun(c, f, each)
@@ -77,7 +77,7 @@ func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) 
 }
 
 // pageAgain is the page of a replay.
-func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.KeptPage) (endpoint.Reply, error) {
+func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.StoredPage) (endpoint.Reply, error) {
 	rows, metadata, err := kept.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
 		p, err := f.find(ctx, q)
 		return p.Rows, err

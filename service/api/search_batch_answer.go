@@ -52,7 +52,7 @@ func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charge
 	}
 	if c.Keeping() && !c.Unfinished &&
 		!slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
-		c.Kept, err = keptBatch(b, results)
+		c.Stored, err = storedBatch(b, results)
 	}
 	return endpoint.Reply{Data: results, Metadata: m}, charges, err
 }
@@ -100,27 +100,27 @@ func (all searchResults) Append(b []byte) (_ []byte, err error) {
 	return append(b, `]}`...), nil
 }
 
-// keptSearch is the stored form of a search in a batch. For a search that was refused for its
+// storedSearch is the stored form of a search in a batch. For a search that was refused for its
 // body alone it has only the code: the replay has the same body and refuses it again.
-type keptSearch struct {
+type storedSearch struct {
 	Metadata jsontext.Value `json:"m,omitzero"`
 	Rows     int            `json:"n,omitzero"`
 	Code     fault.Code     `json:"c,omitzero"`
 	Message  string         `json:"t,omitzero"`
 }
 
-// maxKeptBatch is the maximum size of a stored batch in bytes. A repetition of a longer one
+// maxStoredBatch is the maximum size of a stored batch in bytes. A repetition of a longer one
 // runs again.
-const maxKeptBatch = 128 << 10
+const maxStoredBatch = 128 << 10
 
-// keptBatch stores the metadata and ids of each search, as KeptPage; nil if that is too long.
-func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
-	all := make([]keptSearch, len(b))
+// storedBatch stores the metadata and ids of each search, as StoredPage; nil if that is too long.
+func storedBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
+	all := make([]storedSearch, len(b))
 	var ids []uuid.UUID
 	for i, item := range b {
 		all[i].Rows = len(item.rows)
 		if failure := results[i].failure; failure != nil {
-			if all[i] = (keptSearch{Code: failure.Code}); !item.refused {
+			if all[i] = (storedSearch{Code: failure.Code}); !item.refused {
 				all[i].Message = failure.Message
 			}
 		}
@@ -135,15 +135,15 @@ func keptBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 			}
 		}
 	}
-	kept, err := endpoint.KeptFormOf(all, "", ids)
-	if len(kept) > maxKeptBatch {
+	kept, err := endpoint.StoredFormOf(all, "", ids)
+	if len(kept) > maxStoredBatch {
 		return nil, err
 	}
 	return kept, err
 }
 
 // failureAgain is the error of a search in a replay, nil if it has none.
-func failureAgain(c *endpoint.Call, item *batchedSearch, kept keptSearch) *endpoint.ItemError {
+func failureAgain(c *endpoint.Call, item *batchedSearch, kept storedSearch) *endpoint.ItemError {
 	var failure endpoint.ItemError
 	switch {
 	case item.err != nil: // it is parsed again, and its View may be deleted
@@ -158,19 +158,19 @@ func failureAgain(c *endpoint.Call, item *batchedSearch, kept keptSearch) *endpo
 
 // replayBatch answers a repetition: each search with its current rows. Each costs a token.
 func (s *Server) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
-	return c.Replay(kept, func(ctx context.Context, page endpoint.KeptPage) (endpoint.Reply, error) {
+	return c.Replay(kept, func(ctx context.Context, page endpoint.StoredPage) (endpoint.Reply, error) {
 		c.OweTokens(len(b) - 1)
-		var all []keptSearch
+		var all []storedSearch
 		if err := json.Unmarshal(page.Metadata, &all); err != nil {
 			return endpoint.Reply{}, err
 		}
 		if len(all) != len(b) {
-			return endpoint.Reply{}, fault.New(fault.Internal, "a kept batch has another number of searches")
+			return endpoint.Reply{}, fault.New(fault.Internal, "a stored batch has another number of searches")
 		}
 		ctx, cancel := context.WithTimeout(ctx, batchWithin)
 		defer cancel()
 		results := make(searchResults, len(b))
-		pages := make([]endpoint.KeptPage, len(b))
+		pages := make([]endpoint.StoredPage, len(b))
 		for i, one := range all {
 			results[i].failure = failureAgain(c, b[i], one)
 			pages[i].Metadata = one.Metadata

@@ -122,7 +122,7 @@ func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Re
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
-	if window, err = reservation.SettleItems(c.Context(), charges, c.Kept); err != nil {
+	if window, err = reservation.SettleItems(c.Context(), charges, c.Stored); err != nil {
 		return endpoint.Reply{}, err
 	}
 	c.ShowCharged(window, charges)

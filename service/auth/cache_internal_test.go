@@ -84,7 +84,7 @@ func TestCacheALookUpThatIsTooSlowIsNotUsed(t *testing.T) {
 	}
 }
 
-func TestCacheErrorsAreNotKept(t *testing.T) {
+func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
 	c := newCache[int, int](3, time.Now)
 	if _, err := c.load(t.Context(), 1, func(context.Context) (int, error) { return 0, errors.New("x") }); err == nil {

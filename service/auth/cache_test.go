@@ -12,7 +12,7 @@ import (
 	"atlas/workspace/people"
 )
 
-func TestKeptFor4SecondsFromTheStartOfTheRead(t *testing.T) {
+func TestCachedFor4SecondsFromTheStartOfTheRead(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{Secret: secret})
@@ -66,7 +66,7 @@ func TestNeverStaleOnAnOutage(t *testing.T) {
 	try("up again", "")
 }
 
-func TestOnlyUnknownKeysAreKeptAsUnknown(t *testing.T) {
+func TestOnlyUnknownKeysAreCachedAsUnknown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := w.auth(t, auth.Config{Secret: secret})

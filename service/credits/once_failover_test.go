@@ -19,7 +19,7 @@ func (s *server) end() {
 
 // A request is charged, its reply is lost, and Redis restarts before the client repeats it:
 // the repetition gets the answer and is charged nothing.
-func TestAKeptAnswerOutlastsARestart(t *testing.T) {
+func TestAStoredAnswerOutlastsARestart(t *testing.T) {
 	t.Parallel()
 	s := ownRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	direct := ledgerOn(t, client(t, s.url()), Options{BreakerFailures: 1000})

@@ -45,7 +45,7 @@ func ttl(t testing.TB, l *Ledger, ws string, o Once) time.Duration {
 	return d
 }
 
-func TestAnAnswerIsKept(t *testing.T) {
+func TestAnAnswerIsStored(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
 	ws, o := workspace(t, l), newOnce()
@@ -92,7 +92,7 @@ func TestAnAnswerIsKept(t *testing.T) {
 }
 
 // The answer that used up the ceiling is replayed to a client that did not receive it.
-func TestAnAnswerIsKeptBeyondTheCeiling(t *testing.T) {
+func TestAnAnswerIsStoredBeyondTheCeiling(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
 	ws, o := workspace(t, l), newOnce()
@@ -256,7 +256,7 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 }
 
 // The memory of a stored answer, as in doc.go.
-func TestWeightOfKeptAnswers(t *testing.T) {
+func TestWeightOfStoredAnswers(t *testing.T) {
 	t.Parallel()
 	l := ledger(t, Options{})
 	ws := workspace(t, l)

@@ -39,10 +39,10 @@ type Call struct {
 	Params url.Values
 	// PathIssues are the issues of the ids in the path and of unknown query parameters.
 	PathIssues input.Issues
-	// Once identifies the request and its repetitions, zero if it has no key. kept is the stored
-	// answer.
-	Once workspace.Once
-	Kept []byte
+	// Once identifies the request and its repetitions, zero if it has no key. Stored is what a
+	// repetition is answered from.
+	Once   workspace.Once
+	Stored []byte
 	// Unfinished is set if the answer of a batch reports an outage: the repetition continues it.
 	Unfinished bool
 	// checkedAt is the start of the last check of the caller's access. denied is set if the

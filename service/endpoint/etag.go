@@ -88,7 +88,7 @@ func (c *Call) MeteredGet(get func(ctx context.Context) (jsontext.Value, error))
 			err = c.Keep(CreditsOnly{}, "", nil)
 		}
 		return r, cost, err
-	}, func(ctx context.Context, kept KeptPage) (Reply, error) {
+	}, func(ctx context.Context, kept StoredPage) (Reply, error) {
 		record, err := get(ctx)
 		if err == nil && c.revalidates(record) {
 			return Reply{Data: notModified{}}, nil

@@ -119,7 +119,7 @@ func (c *Call) countKey(err error) {
 		outcome = "in_progress"
 	case err != nil || c.Unfinished:
 		outcome = "failed"
-	case c.Route.changes() || c.Kept != nil:
+	case c.Route.changes() || c.Stored != nil:
 		outcome = "first"
 	default:
 		return
@@ -129,8 +129,8 @@ func (c *Call) countKey(err error) {
 
 // Replay answers a repetition with what again makes of the stored answer. It costs nothing,
 // and draws on the token bucket of its caller.
-func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept KeptPage) (Reply, error)) (Reply, error) {
-	page, err := readKeptPage(kept)
+func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept StoredPage) (Reply, error)) (Reply, error) {
+	page, err := readStoredPage(kept)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -141,9 +141,9 @@ func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept KeptPage
 	return again(c.Context(), page)
 }
 
-// KeptPage is the stored form of an answer with records: its other parts, and the ids of the
+// StoredPage is the stored form of an answer with records: its other parts, and the ids of the
 // records, never the records.
-type KeptPage struct {
+type StoredPage struct {
 	// Metadata is that of the answer, with 0 credits.
 	Metadata jsontext.Value `json:"m,omitzero"`
 	// From is the cursor at which a page of changes began.
@@ -156,7 +156,7 @@ type KeptPage struct {
 }
 
 // Had returns whether the answer had a record.
-func (p KeptPage) Had() func(id string) bool {
+func (p StoredPage) Had() func(id string) bool {
 	all := make(map[string]bool, len(p.IDs))
 	for _, id := range p.IDs {
 		all[id.String()] = true
@@ -167,18 +167,18 @@ func (p KeptPage) Had() func(id string) bool {
 // Keep stores an answer.
 func (c *Call) Keep(metadata any, from string, ids []uuid.UUID) (err error) {
 	if c.Keeping() {
-		c.Kept, err = KeptFormOf(metadata, from, ids)
+		c.Stored, err = StoredFormOf(metadata, from, ids)
 	}
 	return err
 }
 
-// KeptFormOf encodes a KeptPage.
-func KeptFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
+// StoredFormOf encodes a StoredPage.
+func StoredFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	m, err := json.Marshal(metadata)
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(KeptPage{Metadata: m, From: from, Listed: from != ""})
+	b, err := json.Marshal(StoredPage{Metadata: m, From: from, Listed: from != ""})
 	if err != nil {
 		return nil, err
 	}
@@ -234,10 +234,10 @@ func unpacked(b []byte) ([]byte, error) {
 	return io.ReadAll(r) // what we packed
 }
 
-func readKeptPage(kept []byte) (p KeptPage, err error) {
+func readStoredPage(kept []byte) (p StoredPage, err error) {
 	n, size := binary.Uvarint(kept)
 	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
-		return p, fault.New(fault.Internal, "a kept answer is unreadable")
+		return p, fault.New(fault.Internal, "a stored answer is unreadable")
 	}
 	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
 	if head, err = unpacked(head); err != nil {
@@ -259,7 +259,7 @@ func readKeptPage(kept []byte) (p KeptPage, err error) {
 // Rows returns the current rows of the stored ids, in their order, without deleted ones. find
 // searches the base of the request. If rows have grown so that the last ones do not fit into
 // q.MaxBytes, the metadata lists them.
-func (p KeptPage) Rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, jsontext.Value, error) {
+func (p StoredPage) Rows(q query.Query, find func(query.Query) ([]jsontext.Value, error)) ([]jsontext.Value, jsontext.Value, error) {
 	if len(p.IDs) == 0 {
 		return nil, p.Metadata, nil
 	}
@@ -308,7 +308,7 @@ func IDTexts(ids []uuid.UUID) []string {
 }
 
 // LeavingOut is the metadata of the answer without some of its records.
-func (p KeptPage) LeavingOut(ids []string) (jsontext.Value, error) {
+func (p StoredPage) LeavingOut(ids []string) (jsontext.Value, error) {
 	if len(ids) == 0 {
 		return p.Metadata, nil
 	}

@@ -11,13 +11,13 @@ import (
 	"atlas/workspace"
 )
 
-// FuzzKeptPage: a stored page is decoded as it was; anything else is an error or a page.
-func FuzzKeptPage(f *testing.F) {
+// FuzzStoredPage: a stored page is decoded as it was; anything else is an error or a page.
+func FuzzStoredPage(f *testing.F) {
 	f.Add("", "", []byte{})
 	f.Add("a", "cursor", bytes.Repeat([]byte{7}, 48))
 	f.Add(strings.Repeat("reason ", 1000), "", []byte{1, 2})
 	f.Fuzz(func(t *testing.T, text, from string, ids []byte) {
-		_, _ = readKeptPage(ids)
+		_, _ = readStoredPage(ids)
 		want := []uuid.UUID(nil)
 		for len(ids) >= 16 {
 			want, ids = append(want, uuid.UUID(ids[:16])), ids[16:]
@@ -27,7 +27,7 @@ func FuzzKeptPage(f *testing.F) {
 		if err := c.Keep(map[string]string{"text": text}, from, want); err != nil {
 			t.Fatal(err)
 		}
-		p, err := readKeptPage(c.Kept)
+		p, err := readStoredPage(c.Stored)
 		if err != nil || p.From != from {
 			t.Fatalf("%+v, %v", p, err)
 		}

@@ -80,7 +80,7 @@ var highlights = schema.Optional("highlights", schema.Array(schema.Named("Highli
 	)), 1, 0)).Described("By field; `firms` are names of a project's firms.")),
 )), 1, query.MaxLimit).Described("With `highlight`: what of each record matches."))
 
-// leftOut is written by KeptPage.LeavingOut.
+// leftOut is written by StoredPage.LeavingOut.
 var leftOut = schema.Optional("left_out", schema.Array(schema.UUID(), 1, query.MaxLimit-1).
 	Described("Only of a repetition with `max_bytes`: the records of the first answer, the last ones, that do not fit anymore because records have become longer. Gets have them."),
 )

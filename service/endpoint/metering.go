@@ -179,7 +179,7 @@ func (c *Call) reserved() bool { return c.Gin.Writer.Header().Get(headerCeiling)
 // repetition is answered by again from what run kept of the first answer.
 func (c *Call) Metered(
 	most int, run func(ctx context.Context) (r Reply, delivered int, err error),
-	again func(ctx context.Context, kept KeptPage) (Reply, error),
+	again func(ctx context.Context, kept StoredPage) (Reply, error),
 ) (Reply, error) {
 	w := c.Principal.Workspace
 	reservation, kept, window, err := c.server.Ledger.ReserveOnce(
@@ -198,7 +198,7 @@ func (c *Call) Metered(
 	if err != nil {
 		return Reply{}, err
 	}
-	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.Kept); err != nil {
+	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.Stored); err != nil {
 		return Reply{}, err
 	}
 	c.ShowCharged(window, []credits.Charge{{Operation: c.Route.Operation, Credits: int64(delivered)}})

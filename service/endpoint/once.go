@@ -32,7 +32,7 @@ func (c *Call) handleOnce() (r Reply, err error) {
 		if r, err = c.handle(); err != nil || c.Unfinished {
 			return nil, err
 		}
-		return c.keptForm(r)
+		return c.storedForm(r)
 	})
 	if err != nil || !again {
 		return r, err
@@ -77,10 +77,10 @@ var secretMetadataSchema = schema.Named("SecretMetadata", schema.Object(
 		Described("Only of a repetition: the members that the first answer had and this one does not, because secrets are not kept.")),
 ))
 
-// keptForm is the stored form of an answer.
-func (c *Call) keptForm(r Reply) ([]byte, error) {
-	if c.Kept != nil {
-		return c.Kept, nil
+// storedForm is the stored form of an answer.
+func (c *Call) storedForm(r Reply) ([]byte, error) {
+	if c.Stored != nil {
+		return c.Stored, nil
 	}
 	if s, is := r.Data.(secretive); is {
 		data, names := s.WithoutSecrets()
@@ -89,8 +89,8 @@ func (c *Call) keptForm(r Reply) ([]byte, error) {
 	return r.Append(nil)
 }
 
-// keptItem is the stored form of a completed item, until the batch is complete.
-type keptItem struct {
+// storedItem is the stored form of a completed item, until the batch is complete.
+type storedItem struct {
 	ID   string         `json:"id"`
 	Data jsontext.Value `json:"data,omitzero"`
 }
@@ -104,7 +104,7 @@ func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err e
 		if r = do(i); r.Err != nil {
 			return nil, r.Err
 		}
-		item := keptItem{ID: r.ID}
+		item := storedItem{ID: r.ID}
 		if r.Data != nil {
 			data, err := json.Marshal(r.Data, json.Deterministic(true))
 			if err != nil {
@@ -122,7 +122,7 @@ func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err e
 	case !again:
 		return r, nil
 	}
-	var item keptItem
+	var item storedItem
 	if err := json.Unmarshal(kept, &item); err != nil {
 		return r, err
 	}

@@ -38,8 +38,8 @@ const jsonType = "application/json; charset=utf-8"
 // so it can be reused afterwards.
 var bodies = sync.Pool{New: func() any { return new([]byte) }}
 
-// largestKept is the capacity above which a buffer is not reused, in bytes.
-const largestKept = 1 << 20
+// largestPooled is the capacity above which a buffer is not reused, in bytes.
+const largestPooled = 1 << 20
 
 // render writes a reply. Records are copied, never decoded.
 func (c *Call) render(r Reply) error {
@@ -65,7 +65,7 @@ func (c *Call) render(r Reply) error {
 	default:
 		c.write(http.StatusOK, b)
 	}
-	if cap(b) <= largestKept {
+	if cap(b) <= largestPooled {
 		*buffer = b
 		bodies.Put(buffer)
 	}

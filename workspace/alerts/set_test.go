@@ -12,7 +12,7 @@ import (
 )
 
 // A set is read as it was written, and packed ids are shorter than ids.
-func TestSetsAreKept(t *testing.T) {
+func TestSetsAreStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		id := rapid.Custom(func(r *rapid.T) (id uuid.UUID) {

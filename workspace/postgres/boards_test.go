@@ -37,7 +37,7 @@ func (w *boarding) board(t *testing.T, in workspace.ID, author workspace.UserID,
 	return w.boards.Upsert(t.Context(), in, author, change)
 }
 
-func TestBoardsAreKept(t *testing.T) {
+func TestBoardsAreStored(t *testing.T) {
 	t.Parallel()
 	w := newBoarding(t)
 	in, other, author := w.one.ID, w.two.ID, w.members[w.one.ID][0].ID

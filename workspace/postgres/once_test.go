@@ -188,7 +188,7 @@ func TestOnceMeanwhile(t *testing.T) {
 }
 
 // Of a workspace whose answers have too many bytes, the oldest are forgotten.
-func TestKeptBytesHaveALimit(t *testing.T) {
+func TestStoredBytesHaveALimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()

@@ -51,7 +51,7 @@ func (w *viewing) create(t *testing.T, in workspace.ID, dataset, kind, name stri
 	return v
 }
 
-func TestViewsAreKept(t *testing.T) {
+func TestViewsAreStored(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
 	in, author, other := w.one.ID, w.members[w.one.ID][0].ID, w.members[w.one.ID][1].ID

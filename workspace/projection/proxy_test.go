@@ -25,12 +25,12 @@ type proxy struct {
 	away bool
 	// keep selects requests to hold back in kept; their senders get a lost connection.
 	keep func(r *http.Request) bool
-	kept []keptRequest
+	kept []recordedRequest
 	// refused is a record whose documents are replaced by invalid ones.
 	refused string
 }
 
-type keptRequest struct {
+type recordedRequest struct {
 	method, url string
 	body        []byte
 }
@@ -54,7 +54,7 @@ func newProxy(t *testing.T) *proxy {
 		p.lock.Lock()
 		lost := p.away
 		if p.keep != nil && p.keep(r) {
-			p.kept = append(p.kept, keptRequest{r.Method, r.URL.RequestURI(), body})
+			p.kept = append(p.kept, recordedRequest{r.Method, r.URL.RequestURI(), body})
 			lost = true
 		}
 		p.lock.Unlock()
@@ -75,7 +75,7 @@ func (p *proxy) set(away bool, keep func(r *http.Request) bool) {
 	p.away, p.keep = away, keep
 }
 
-func (p *proxy) keptCount() int {
+func (p *proxy) recordedCount() int {
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	return len(p.kept)

@@ -163,7 +163,7 @@ func TestLateBulk(t *testing.T) {
 	if err := other.SweepOnce(t.Context()); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("a projector whose writes are lost: %v", err)
 	}
-	if slow.keptCount() == 0 {
+	if slow.recordedCount() == 0 {
 		t.Fatal("no write was kept back")
 	}
 	// Back to the first state. An equal document is usually not rewritten, but now it is

@@ -36,8 +36,8 @@ const (
 	NothingLeft State = "nothing_left"
 	// ChangedSince: somebody else changed the object after the action.
 	ChangedSince State = "changed_since"
-	// NotKept: the former state of the object is not stored.
-	NotKept State = "not_kept"
+	// NotStored: the former state of the object is not stored.
+	NotStored State = "not_kept"
 	// NotOffered: objects of the kind are not deleted.
 	NotOffered State = "not_offered"
 	Undone     State = "undone"
@@ -46,11 +46,11 @@ const (
 )
 
 // States returns the states of listed actions, Outcomes those of actions after Undo.
-func States() []State { return []State{Possible, NothingLeft, ChangedSince, NotKept, NotOffered} }
+func States() []State { return []State{Possible, NothingLeft, ChangedSince, NotStored, NotOffered} }
 
 // Outcomes are States of actions after Undo.
 func Outcomes() []State {
-	return []State{Undone, NothingLeft, ChangedSince, NotKept, NotOffered, Refused}
+	return []State{Undone, NothingLeft, ChangedSince, NotStored, NotOffered, Refused}
 }
 
 // Change is a change by a key, and the current state of its object.
@@ -109,13 +109,13 @@ func (c Change) State() State {
 			return NothingLeft
 		}
 	case !restores:
-		return NotKept
+		return NotStored
 	case wantThere == isThere && c.LastBySystem:
 		return ChangedSince // a merge or an erasure, on which others depend
 	case wantThere == isThere:
 		return NothingLeft
 	case wantThere && !c.HasView:
-		return NotKept
+		return NotStored
 	}
 	switch {
 	case c.Others:

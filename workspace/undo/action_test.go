@@ -34,15 +34,15 @@ func TestStateOfAChange(t *testing.T) {
 		"a View that is gone":   {change(audit.View, audit.Upsert, func(c *undo.Change) { c.Since = time.Time{} }), undo.Created, undo.NothingLeft},
 		"a View that is theirs": {change(audit.View, audit.Upsert, func(c *undo.Change) { c.Others = true }), undo.Created, undo.ChangedSince},
 		"a View from before, whose changes are forgotten": {
-			change(audit.View, audit.Upsert, func(c *undo.Change) { c.Since = now.Add(-time.Hour) }), undo.Changed, undo.NotKept,
+			change(audit.View, audit.Upsert, func(c *undo.Change) { c.Since = now.Add(-time.Hour) }), undo.Changed, undo.NotStored,
 		},
 		"a View that was deleted before": {
 			change(audit.View, audit.Upsert, func(c *undo.Change) { c.Before = audit.Delete }), undo.Created, undo.Possible,
 		},
 		"another change of a View": {
-			change(audit.View, audit.Upsert, func(c *undo.Change) { c.Before = audit.Upsert }), undo.Changed, undo.NotKept,
+			change(audit.View, audit.Upsert, func(c *undo.Change) { c.Before = audit.Upsert }), undo.Changed, undo.NotStored,
 		},
-		"a deleted View": {change(audit.View, audit.Delete, nil), undo.Removed, undo.NotKept},
+		"a deleted View": {change(audit.View, audit.Delete, nil), undo.Removed, undo.NotStored},
 		"a record that a merge moved": {
 			change(audit.Overlay, audit.Upsert, func(c *undo.Change) { c.Since, c.LastBySystem = time.Time{}, true }),
 			undo.Created, undo.ChangedSince,
@@ -50,12 +50,12 @@ func TestStateOfAChange(t *testing.T) {
 		"a record out of a View": {
 			change(audit.Membership, audit.Delete, func(c *undo.Change) { c.HasView = true }), undo.Removed, undo.Possible,
 		},
-		"a record out of a View that is gone": {change(audit.Membership, audit.Delete, nil), undo.Removed, undo.NotKept},
+		"a record out of a View that is gone": {change(audit.Membership, audit.Delete, nil), undo.Removed, undo.NotStored},
 		"a record that is in the View again": {
 			change(audit.Membership, audit.Delete, func(c *undo.Change) { c.HasView, c.Since = true, now }), undo.Removed, undo.NothingLeft,
 		},
 		"a Skill":   {change(audit.Skill, audit.Upsert, nil), undo.Created, undo.NotOffered},
-		"a setting": {change(audit.Setting, audit.Upsert, func(c *undo.Change) { c.Since = time.Time{} }), undo.Changed, undo.NotKept},
+		"a setting": {change(audit.Setting, audit.Upsert, func(c *undo.Change) { c.Since = time.Time{} }), undo.Changed, undo.NotStored},
 		"a role": {
 			change(audit.Member, audit.Upsert, role(people.MemberRole)),
 			undo.Changed, undo.Possible,
@@ -65,9 +65,9 @@ func TestStateOfAChange(t *testing.T) {
 			undo.Changed, undo.NothingLeft,
 		},
 		"a role without its event": {
-			change(audit.Member, audit.Upsert, func(c *undo.Change) { c.Before = audit.Upsert }), undo.Changed, undo.NotKept,
+			change(audit.Member, audit.Upsert, func(c *undo.Change) { c.Before = audit.Upsert }), undo.Changed, undo.NotStored,
 		},
-		"a removed member": {change(audit.Member, audit.Delete, nil), undo.Removed, undo.NotKept},
+		"a removed member": {change(audit.Member, audit.Delete, nil), undo.Removed, undo.NotStored},
 	} {
 		if done, state := each.change.Done(), each.change.State(); done != each.done || state != each.state {
 			t.Errorf("%s: %s, %s, want %s, %s", name, done, state, each.done, each.state)

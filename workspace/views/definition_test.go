@@ -56,7 +56,7 @@ var storedDefinitions = []struct {
 	{catalog.Projects, views.Dynamic, dynamic(`"city":["Calgary"],"detected":{"before":"2024-12-31"},"stories_known":["unknown"]`), ""},
 }
 
-func TestDefinitionsAreKeptAsTheyAre(t *testing.T) {
+func TestDefinitionsAreStoredAsTheyAre(t *testing.T) {
 	t.Parallel()
 	for _, c := range storedDefinitions {
 		d, err := views.ParseDefinition(definitionOf(t, c.given), c.dataset, c.view)

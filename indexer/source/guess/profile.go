@@ -57,7 +57,7 @@ type profile struct {
 	numbered map[string]int
 }
 
-const maxKept = 20_000
+const maxCells = 20_000
 
 // look reads the beginning of a file.
 func look(file *read.File) (*profile, error) {
@@ -84,7 +84,7 @@ func look(file *read.File) (*profile, error) {
 				p.columns[i].see(cell)
 			}
 		}
-		if len(p.cells) < maxKept {
+		if len(p.cells) < maxCells {
 			p.cells = append(p.cells, slices.Clone(row.Cells))
 		}
 	}
