@@ -66,7 +66,7 @@ func (e *Engine) matchingIn(ctx context.Context, d catalog.Dataset, among []uuid
 		all[i] = i
 	}
 	// Most searches find few of the records: all ids that an answer can have are read at once.
-	answers, err := m.ask(ctx, e, all, matchesInAnswer/len(all))
+	answers, err := m.ask(ctx, e, all, min(len(among), matchesInAnswer/len(all)))
 	if err != nil {
 		return nil, err
 	}

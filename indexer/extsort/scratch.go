@@ -43,10 +43,15 @@ func (s *Scratch) Remove() {
 	_ = s.lock.Close()
 }
 
+// ScratchFolders lists the folders of Scratches in parent.
+func ScratchFolders(parent string) []string {
+	paths, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
+	return paths
+}
+
 // removeAbandoned removes the folders of processes that were killed.
 func removeAbandoned(parent string, log *slog.Logger) {
-	remaining, _ := filepath.Glob(filepath.Join(parent, scratchPrefix+"*"))
-	for _, path := range remaining {
+	for _, path := range ScratchFolders(parent) {
 		// A folder without a lock is just being created, or a crash left it empty.
 		name := filepath.Join(path, "lock")
 		if _, err := os.Stat(name); err != nil {

@@ -7,8 +7,8 @@ import (
 	"atlas/internal/timer"
 )
 
-// idle is how many times as long as it worked a Watcher then waits, at most longestPause, so
-// that searches of others have the processors. A loaded machine makes both longer.
+// idle is how many times as long as it compared a Watcher then waits, at most longestPause, so
+// that searches of others have the processors.
 const (
 	idle         = 1
 	longestPause = time.Second

@@ -2,6 +2,7 @@ package index
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,16 +247,19 @@ func (c *suppressReport) inRedis(ctx context.Context, values []string) (left []r
 }
 
 // inFolders searches files of dead letters and work folders.
-func (c *suppressReport) inFolders(_ context.Context, values []string) (left []remainder, err error) {
+func (c *suppressReport) inFolders(ctx context.Context, values []string) (left []remainder, err error) {
 	for _, folder := range c.folders() {
 		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) || err == nil && !entry.Type().IsRegular() {
 				return nil
 			}
-			if err != nil {
-				return err
+			if err != nil || ctx.Err() != nil {
+				return cmp.Or(err, context.Cause(ctx))
 			}
 			file, err := os.Open(path) // #nosec G304 G122 -- below a folder that who runs the command names, and read only
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil // its load or delta has ended
+			}
 			if err != nil {
 				return err
 			}

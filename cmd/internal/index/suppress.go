@@ -22,6 +22,7 @@ import (
 	"atlas/indexer"
 	"atlas/indexer/eraser"
 	"atlas/indexer/erasure"
+	"atlas/indexer/extsort"
 	"atlas/indexer/generation"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
@@ -85,7 +86,8 @@ type suppressConfig struct {
 	retryConfig
 	cli.Output
 
-	Folder []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Folder with dead letters or work folders of loads and deltas, beside those of this user; may be given several times."`
+	TempDir string   `name:"temp-dir" env:"ATLAS_TEMP_DIR" type:"path" placeholder:"DIR" help:"Folder of the default work folders; default: atlas in the user's folder for caches."`
+	Folder  []string `sep:"none" type:"existingdir" placeholder:"DIR" help:"Folder with dead letters or work folders of loads and deltas, beside those of this user; may be given several times."`
 }
 
 func (c *suppressConfig) Check(f *cli.Problems) {
@@ -111,10 +113,13 @@ func (c *suppressConfig) with(ctx context.Context, s *cli.Streams, work func(*er
 	return cli.Explain(work(w.eraser, w))
 }
 
-// folders are the given ones and the work folders of this user's loads and deltas.
+// folders are the given ones, the default work folders of loads and deltas, and what verify
+// and duplicates left.
 func (c *suppressConfig) folders() []string {
-	parent := indexer.DefaultTempDir()
-	return slices.Concat(c.Folder, indexer.WorkFolders(parent), []string{filepath.Join(parent, "delta"), filepath.Join(parent, "suppress")})
+	cache := indexer.DefaultTempDir()
+	parent := cmp.Or(c.TempDir, cache)
+	return slices.Concat(c.Folder, indexer.WorkFolders(parent), extsort.ScratchFolders(parent),
+		[]string{filepath.Join(cache, "delta"), filepath.Join(cache, "suppress")})
 }
 
 // finish erases the records of the list, and prints the result.
