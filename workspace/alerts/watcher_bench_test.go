@@ -142,6 +142,9 @@ func (s *turns) add(look time.Duration, alone, beside []time.Duration) {
 
 // report reports the medians of the turns, and logs the lowest and highest.
 func (s *turns) report(b *testing.B, pace string, views, looks int) {
+	if len(s.looks) == 0 { // one look has no turns
+		return
+	}
 	var sum time.Duration
 	for _, look := range s.looks {
 		sum += look
