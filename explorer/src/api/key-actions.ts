@@ -1,4 +1,5 @@
-import { infiniteQueryOptions, mutationOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions, mutationOptions, type Query, type QueryClient } from '@tanstack/react-query'
+import type { Body } from './body'
 import { answer, api, type Schemas } from './client'
 
 export type KeyAction = Schemas['ApiKeyAction']
@@ -42,5 +43,31 @@ export const undoKey = (workspace: string, id: string) =>
       return outcomes
     },
     // Any object may have been undone: Views, boards, the book.
-    onSettled: (_data, _error, { look }, _result, { client }) => (look ? undefined : client.invalidateQueries()),
+    onSettled: (outcomes, _error, { look }, _result, { client }) => {
+      if (look) return undefined
+      dropUndone(client, workspace, outcomes)
+      return client.invalidateQueries()
+    },
   })
+
+/**
+ * dropUndone drops loaded rows of books and lists that an undo may have changed: their former
+ * values are not in its answer. Visible ones are offered at their price. Without an answer any may
+ * have changed.
+ */
+function dropUndone(client: QueryClient, workspace: string, outcomes: UndoneAction[] | undefined): void {
+  const undone = outcomes?.filter((a) => a.outcome === 'undone')
+  const isStale = ({ queryKey: [kind, of, dataset, which] }: Query) => {
+    if (of !== workspace) return false
+    const inBook = !undone || undone.some((a) => a.kind === 'overlay' && a.dataset === dataset)
+    if (kind === 'book') return inBook
+    const source = kind === 'rows' ? (which as Body).source : undefined
+    if (!source) return false
+    return inBook || (source.kind === 'view' && undone.some((a) => a.view_id === source.id))
+  }
+  const cache = client.getQueryCache()
+  for (const query of cache.getAll().filter(isStale)) {
+    if (query.getObserversCount() > 0) query.reset()
+    else cache.remove(query)
+  }
+}
