@@ -1,5 +1,5 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, type RefObject } from 'react'
+import { useEffect, useLayoutEffect, type RefObject } from 'react'
 import type { Active } from './use-active'
 
 /** Heights in pixels: of a row of a table, of a card on a narrow page, and of the names of the columns. */
@@ -45,7 +45,8 @@ export function useSight({ name, count, narrow, scroller, active: { row, movingR
     },
   })
   useEffect(() => virtual.measure(), [narrow, virtual])
-  useEffect(() => {
+  // Before useFocus, which ends the move.
+  useLayoutEffect(() => {
     if (movingRef.current) virtual.scrollToIndex(row)
   }, [row, virtual, movingRef])
   useEffect(() => {
