@@ -16,9 +16,10 @@ import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { ExportList, Unfinished } from './export-list'
 import { JobView } from './job-view'
-import { NewExport, useCount } from './new-export'
+import { NewExport } from './new-export'
 import { jobQuery } from './runner'
 import { readSource } from './store'
+import { useCount } from './use-count'
 
 /** ExportScreen is /export, /export/<id>, and /export before the address of a search in Data, the book or a View. */
 export default function ExportScreen(props: ScreenProps) {

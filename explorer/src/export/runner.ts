@@ -80,20 +80,20 @@ export function useElsewhere({ id, state }: Job): boolean {
   return state === 'running' && !here && data === true
 }
 
-export type Plan = CSVOptions &
+export type NewJob = CSVOptions &
   Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'join' | 'total' | 'capped'>
 
 /** newExport creates and starts an export. */
 export async function newExport(
   client: QueryClient,
-  plan: Plan,
+  wanted: NewJob,
   source: Source,
   known: Known,
   names: Called,
 ): Promise<void> {
   const now = Date.now()
   const nothing = { state: 'running', rows: 0, credits: 0, bytes: 0, pages: 0 } as const
-  const job: Job = { ...plan, ...nothing, startedAt: now, updatedAt: now }
+  const job: Job = { ...wanted, ...nothing, startedAt: now, updatedAt: now }
   await writeNewJob(job, source, known, names)
   client.setQueryData(jobQuery(job.id).queryKey, job)
   void client.invalidateQueries({ queryKey: ['exports'] })

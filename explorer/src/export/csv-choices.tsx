@@ -1,0 +1,41 @@
+import { mostNamed } from '../search/columns'
+import { Choice } from './choice'
+import type { FormProps } from './use-plan'
+
+/** CSVChoices are what a CSV file has, and how it is written. */
+export function CSVChoices({ plan, choices, choose }: FormProps) {
+  const option = (key: 'forPeople' | 'join' | 'named' | 'excel' | 'formulas') => ({
+    checked: choices[key],
+    onChange: () => choose({ [key]: !choices[key] }),
+  })
+  return (
+    <fieldset>
+      <legend>CSV</legend>
+      <Choice
+        label="For people"
+        text="names, days and the order of columns as in the table, not as in the API"
+        {...option('forPeople')}
+      />
+      {plan.joinable && (
+        <Choice
+          label="With project and person"
+          text="beside each firm the dearest project that the search asks for and the person to call; a credit for each"
+          {...option('join')}
+        />
+      )}
+      {plan.nameable.length > 0 && (
+        <Choice
+          label="Names of firms and people"
+          text={`of up to ${mostNamed} a row, in columns of their own; a credit for each firm or person, once`}
+          {...option('named')}
+        />
+      )}
+      <Choice label="For Excel" text="a mark at the beginning says that the text is UTF-8" {...option('excel')} />
+      <Choice
+        label="Keep formulas"
+        text="otherwise a text that looks like one gets a ’ in front, so that none runs"
+        {...option('formulas')}
+      />
+    </fieldset>
+  )
+}

@@ -1,0 +1,34 @@
+import { useState } from 'react'
+import type { Format } from './format'
+
+/** Choices are what the form of an export asks for. */
+export interface Choices {
+  format: Format
+  excel: boolean
+  formulas: boolean
+  forPeople: boolean
+  named: boolean
+  join: boolean
+  /** The columns that the file does not have. */
+  left: string[]
+  /** The number of rows as it is typed; undefined: all. */
+  first: string | undefined
+}
+
+export type Choose = (part: Partial<Choices>) => void
+
+const usual: Choices = {
+  format: 'csv',
+  excel: false,
+  formulas: false,
+  forPeople: true,
+  named: false,
+  join: false,
+  left: [],
+  first: undefined,
+}
+
+export function useChoices(): [Choices, Choose] {
+  const [choices, set] = useState(usual)
+  return [choices, (part) => set((before) => ({ ...before, ...part }))]
+}
