@@ -226,6 +226,19 @@ test('firms come with a project and a person, as by the command line', async ({ 
   expect(file.split('\n')[0]).toMatch(/,project_cost,.*,contact_name,/)
   await expect(page.getByText(`${paid} credits`, { exact: true })).toBeVisible()
 
+  // The project with another number.
+  await page.goto(`/export${address}`)
+  await withBoth(page).check()
+  await page.getByRole('combobox', { name: 'Project with' }).selectOption('the largest floor area')
+  await expect(page.getByText(/^beside each firm the project with the largest floor area, /)).toBeVisible()
+  await asCommand(page)
+  const [other] = await Promise.all([page.waitForEvent('download'), some(page).click()])
+  const byArea = await contents(other)
+  expect(byArea).toBe(
+    byCommand('accounts', ...options, '--project-by', 'sqft', '--sort', 'projects_count:desc', '--format', 'csv'),
+  )
+  expect(byArea).not.toBe(file)
+
   // For people, with the columns that they choose.
   await page.goto(`/export${address}`)
   await withBoth(page).check()

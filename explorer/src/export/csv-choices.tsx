@@ -1,9 +1,11 @@
 import { mostNamed } from '../search/columns'
 import { Choice } from './choice'
+import { projectWith, type ProjectBy } from './join'
 import type { FormProps } from './use-plan'
 
 /** CSVChoices are what a CSV file has, and how it is written. */
 export function CSVChoices({ plan, choices, choose }: FormProps) {
+  const { projectBy } = choices
   const option = (key: 'forPeople' | 'join' | 'named' | 'excel' | 'formulas') => ({
     checked: choices[key],
     onChange: () => choose({ [key]: !choices[key] }),
@@ -19,9 +21,21 @@ export function CSVChoices({ plan, choices, choose }: FormProps) {
       {plan.joinable && (
         <Choice
           label="With project and person"
-          text="beside each firm the dearest project that the search asks for and the person to call; a credit for each"
+          text={`beside each firm the project with ${projectWith[projectBy]}, of those that the search asks for, and the person to call; a credit for each`}
           {...option('join')}
         />
+      )}
+      {plan.joins && (
+        <label className="choice under">
+          Project with
+          <select value={projectBy} onChange={(e) => choose({ projectBy: e.target.value as ProjectBy })}>
+            {Object.entries(projectWith).map(([by, text]) => (
+              <option key={by} value={by}>
+                {text}
+              </option>
+            ))}
+          </select>
+        </label>
       )}
       {plan.nameable.length > 0 && (
         <Choice

@@ -25,6 +25,17 @@ export function joinedOf(column: string): { part: 'project' | 'contact'; table: 
   return of && { part: of.part, table: of.table, key: column.slice(of.prefix.length) }
 }
 
+export type ProjectBy = NonNullable<Schemas['AccountJoinRequest']['project_by']>
+
+/** projectWith says which project of a firm is in its row. */
+export const projectWith: Record<ProjectBy, string> = {
+  cost: 'the highest cost',
+  residential_units: 'the most homes',
+  sqft: 'the largest floor area',
+  stories: 'the most stories',
+  signals_count: 'the most signals',
+}
+
 /** The maximum number of records of a row, each of which costs a credit. */
 export const recordsJoined = 3
 
@@ -60,6 +71,7 @@ export async function readJoin(job: Job, { source, ...body }: Body, limit: numbe
       body: {
         ...body,
         ...joinFields(job.columns),
+        ...(job.projectBy ? { project_by: job.projectBy } : {}),
         sort,
         limit: Math.min(limit, joinSize),
         ...(job.cursor ? { search_after: job.cursor } : {}),

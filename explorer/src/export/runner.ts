@@ -81,7 +81,10 @@ export function useElsewhere({ id, state }: Job): boolean {
 }
 
 export type NewJob = CSVOptions &
-  Pick<Job, 'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'join' | 'total' | 'capped'>
+  Pick<
+    Job,
+    'name' | 'id' | 'user' | 'workspace' | 'dataset' | 'format' | 'columns' | 'join' | 'projectBy' | 'total' | 'capped'
+  >
 
 /** newExport creates and starts an export. */
 export async function newExport(

@@ -3,6 +3,7 @@ import type { AnyRecord, Dataset } from '../datasets'
 import type { Body } from '../api/body'
 import type { Sort } from '../api/queries'
 import type { CSVOptions, Format } from './format'
+import type { ProjectBy } from './join'
 
 /** Source is what is exported: the records of a search, or those with ids. */
 export interface Source {
@@ -28,6 +29,8 @@ export interface Job extends CSVOptions {
   columns: string[]
   /** Rows are firms, each with a project and a person. */
   join?: true
+  /** The number by which the project is chosen. */
+  projectBy?: ProjectBy
   /** Rows to export: a maximum, and no more than were counted at the start. */
   total: number
   /** Export no more rows than total, even if there are more now. */

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import type { Format } from './format'
+import type { ProjectBy } from './join'
 
 /** Choices are what the form of an export asks for. */
 export interface Choices {
@@ -9,6 +10,7 @@ export interface Choices {
   forPeople: boolean
   named: boolean
   join: boolean
+  projectBy: ProjectBy
   /** The columns that the file does not have. */
   left: string[]
   /** The number of rows as it is typed; undefined: all. */
@@ -24,6 +26,7 @@ const usual: Choices = {
   forPeople: true,
   named: false,
   join: false,
+  projectBy: 'cost',
   left: [],
   first: undefined,
 }

@@ -53,9 +53,9 @@ export function useStart(wanted: Wanted, choices: Choices, plan: Plan) {
 }
 
 /** csvOf is what a job of a CSV file has more than others. */
-function csvOf({ inSight, descriptors }: Wanted, { excel, formulas, forPeople }: Choices, plan: Plan) {
+function csvOf({ inSight, descriptors }: Wanted, { excel, formulas, forPeople, projectBy }: Choices, plan: Plan) {
   const { table, columns, names, joins } = plan
-  const file = { excel, formulas, ...(joins ? { join: true as const } : {}) }
+  const file = { excel, formulas, ...(joins ? { join: true as const, projectBy } : {}) }
   if (!forPeople) return { ...file, columns: [...columns, ...names] }
   const people = peopleOf(table, descriptors)
   return {
