@@ -159,6 +159,9 @@ func (s *service) fill() (ids []string) {
 	return ids
 }
 
+// shownOnce is a secret in the answer that made it.
+var shownOnce = regexp.MustCompile(`"(?:secret|key)":"(.{20,}?)"`)
+
 // secrets makes one of each kind, and returns them.
 func (s *service) secrets(owner string) (made []string) {
 	s.t.Helper()
@@ -170,7 +173,7 @@ func (s *service) secrets(owner string) (made []string) {
 		"/workspace/identity/provider":    `{"issuer":"https://id.example","client_id":"x","client_secret":"` + ofProvider + `"}`,
 	} {
 		a := s.call("POST", path+"?workspace_id="+s.pro.ID.String(), owner, body)
-		secret := regexp.MustCompile(`"(?:secret|key)":"(.{20,}?)"`).FindSubmatch(a.raw)
+		secret := shownOnce.FindSubmatch(a.raw)
 		switch {
 		case secret != nil:
 			made = append(made, string(secret[1]))
@@ -321,6 +324,10 @@ func (s *service) known(email string) (id string) {
 	return id
 }
 
+// secretMember is a member of a row that is named for a secret.
+var secretMember = regexp.MustCompile(`"[a-z_]*secret[a-z_]*":`)
+
+// checkExport fails unless the export is whole, and has none of the secrets.
 func (s *service) checkExport(folder string, secrets []string) {
 	s.t.Helper()
 	var manifest struct {
@@ -340,7 +347,8 @@ func (s *service) checkExport(folder string, secrets []string) {
 			s.t.Errorf("%s has %d lines, the manifest says %d", f.File, lines[f.File], f.Lines)
 		}
 		for line := range strings.Lines(content) {
-			if !json.Valid([]byte(line)) || slices.ContainsFunc(secrets, func(secret string) bool { return strings.Contains(line, secret) }) {
+			leaks := func(secret string) bool { return strings.Contains(line, secret) }
+			if !json.Valid([]byte(line)) || secretMember.MatchString(line) || slices.ContainsFunc(secrets, leaks) {
 				s.t.Errorf("%s: %s", f.File, line)
 			}
 		}
