@@ -69,7 +69,7 @@ func TestAlertMails(t *testing.T) {
 		i := slices.IndexFunc(watched, func(each alerts.Watched) bool { return each.View.ID == v })
 		step := alerts.Step{State: alerts.Watching, Known: alerts.Set{}, Through: changes.Position{Seq: watched[i].Through.Seq + 1}}
 		for range records {
-			step.Told = append(step.Told, uuid.New())
+			step.Reported = append(step.Reported, uuid.New())
 		}
 		if stored, err := w.system.StepWatched(t.Context(), watched[i], step, w.now()); err != nil || !stored {
 			t.Fatal(stored, err)
@@ -240,7 +240,7 @@ func TestViewMatches(t *testing.T) {
 		}
 		step := alerts.Step{
 			State: alerts.Watching, Known: alerts.Set{}, Through: changes.Position{Seq: watched[i].Through.Seq + 1},
-			Told: []uuid.UUID{uuid.New(), uuid.New()},
+			Reported: []uuid.UUID{uuid.New(), uuid.New()},
 		}
 		if stored, err := w.system.StepWatched(t.Context(), watched[i], step, w.now()); err != nil || !stored {
 			t.Fatal(stored, err)

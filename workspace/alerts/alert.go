@@ -28,8 +28,8 @@ const (
 	MaxMatches = 100_000
 	// MaxIDs is the maximum number of record ids in an entry.
 	MaxIDs = 500
-	// Kept is how long entries are stored.
-	Kept = 30 * 24 * time.Hour
+	// Retention is how long entries are stored.
+	Retention = 30 * 24 * time.Hour
 )
 
 // State is the state of a watched View.
@@ -215,9 +215,9 @@ func HeldKeys() (keys []string) {
 	return keys
 }
 
-// tellsShown reports whether a View reports records that the workspace just put into its
+// reportsShown reports whether a View reports records that the workspace just put into its
 // book: setting a tier also puts the record there. Other Views treat them as known.
-func tellsShown(v views.View) bool {
+func reportsShown(v views.View) bool {
 	return slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay && c.Field.Written })
 }
 

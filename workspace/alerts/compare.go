@@ -180,11 +180,11 @@ func (w *Watcher) step(ctx context.Context, v Watched, known Set, p part, found 
 		}
 	}
 	quiet := p.shown
-	if tellsShown(v.View) {
+	if reportsShown(v.View) {
 		quiet = nil
 	}
-	advanced, told := advance(known, p.among, found, quiet)
-	s = Step{State: Watching, Through: p.next, Known: known, Told: told}
+	advanced, reported := advance(known, p.among, found, quiet)
+	s = Step{State: Watching, Through: p.next, Known: known, Reported: reported}
 	if len(known) > w.most() {
 		s = Step{State: Resting, Reason: TooManyMatches, Through: p.next, Known: Set{}, Whole: true}
 	}
@@ -270,7 +270,7 @@ func inherit(known Set, merges []changes.Entry) (changed bool) {
 
 // advance makes the matching records known, and returns those to report: the new ones that
 // are not quiet. found are the matching ones, in order.
-func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, told []uuid.UUID) {
+func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, reported []uuid.UUID) {
 	matches := Of(found...)
 	for _, id := range among {
 		if known[id] && !matches[id] {
@@ -284,10 +284,10 @@ func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, told
 		}
 		known[id], changed = true, true
 		if !quiet[id] {
-			told = append(told, id)
+			reported = append(reported, id)
 		}
 	}
-	return changed, told
+	return changed, reported
 }
 
 // followHeld compares Views that search held records with records whose documents were

@@ -40,13 +40,13 @@ type office struct {
 }
 
 type heldView struct {
-	dataset    catalog.Dataset
-	definition string
-	match      func(o *office, n int) bool
-	tellsShown bool
-	id         views.ID
-	known      map[int]bool
-	told       int // of the reported ids
+	dataset      catalog.Dataset
+	definition   string
+	match        func(o *office, n int) bool
+	reportsShown bool
+	id           views.ID
+	known        map[int]bool
+	reported     int // of the reported ids
 }
 
 // heldWorld is the model of the dataset.
@@ -162,7 +162,7 @@ func (w *heldWorld) newOffice(t *testing.T) *office {
 	visible := func(o *office, n int) bool { return w.linked[n] || o.saved[n] || o.listed[n] }
 	o.views = []*heldView{
 		{
-			dataset: catalog.Accounts, tellsShown: true,
+			dataset: catalog.Accounts, reportsShown: true,
 			definition: `{"version":1,"q":"","fields":{"city":["Calgary"],"icp_tier":["tier_1","tier_2"]}}`,
 			match: func(o *office, n int) bool {
 				_, kept := scored(o, n)
@@ -256,14 +256,14 @@ func (w *heldWorld) check(t *testing.T, what string, of *office, shown map[uuid.
 				if v.dataset == catalog.Contacts {
 					id = contact(n)
 				}
-				if !v.known[n] && !(o == of && shown[id] && !v.tellsShown) {
+				if !v.known[n] && !(o == of && shown[id] && !v.reportsShown) {
 					want = append(want, id)
 				}
 			}
 			v.known = now
-			all := slices.Concat(w.told(t, o.person, v.id)...)
-			got := slices.Clone(all[v.told:])
-			v.told = len(all)
+			all := slices.Concat(w.reported(t, o.person, v.id)...)
+			got := slices.Clone(all[v.reported:])
+			v.reported = len(all)
 			for _, ids := range [][]uuid.UUID{want, got} {
 				slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 			}
@@ -402,14 +402,14 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 	if w.killer.kills == 0 {
 		t.Error("nothing was killed")
 	}
-	told := 0
+	reported := 0
 	for _, o := range w.offices {
 		for _, v := range o.views {
-			told += v.told
+			reported += v.reported
 		}
 	}
-	if told == 0 {
-		t.Errorf("seed %d: no record is told", seed)
+	if reported == 0 {
+		t.Errorf("seed %d: no record is reported", seed)
 	}
 }
 
@@ -431,11 +431,11 @@ func TestWhatWorkspacesWriteIsTold(t *testing.T) {
 		t.Helper()
 		w.settle(t)
 		for i, v := range mine.views {
-			if got := len(slices.Concat(w.told(t, mine.person, v.id)...)); got != want[i] {
-				t.Errorf("%s: View %d told of %d, want %d", what, i, got, want[i])
+			if got := len(slices.Concat(w.reported(t, mine.person, v.id)...)); got != want[i] {
+				t.Errorf("%s: View %d reported %d, want %d", what, i, got, want[i])
 			}
-			if got := w.told(t, other.person, other.views[i].id); i < 3 && len(got) > 0 {
-				t.Errorf("%s: another workspace is told %v", what, got)
+			if got := w.reported(t, other.person, other.views[i].id); i < 3 && len(got) > 0 {
+				t.Errorf("%s: another workspace got %v", what, got)
 			}
 		}
 	}

@@ -70,8 +70,8 @@ type Step struct {
 	Known Set
 	// Whole means that all records were compared.
 	Whole bool
-	// Told are the records of a new entry, in order; none creates no entry.
-	Told []uuid.UUID
+	// Reported are the records of a new entry, in order; none creates no entry.
+	Reported []uuid.UUID
 }
 
 // HeldOf are the held records of a dataset and a workspace.
@@ -189,7 +189,7 @@ func (w *Watcher) Run(ctx context.Context) {
 func (w *Watcher) Look(ctx context.Context) error {
 	now := workspace.Clock(w.Now)()
 	if now.Sub(w.tidied) >= tidyEvery || now.Before(w.tidied) {
-		if err := w.Watches.TidyWatched(ctx, now.Add(-Kept)); err != nil {
+		if err := w.Watches.TidyWatched(ctx, now.Add(-Retention)); err != nil {
 			return err
 		}
 		w.tidied = now

@@ -78,12 +78,12 @@ func benchmarkLook(b *testing.B, many, changed int) {
 		for _, pace := range paces {
 			took[pace].report(b, pace, many, looks)
 		}
-		told := 0
-		for _, entry := range w.told(b, p, mustOne(b, w, p)) {
-			told += len(entry)
+		reported := 0
+		for _, entry := range w.reported(b, p, mustOne(b, w, p)) {
+			reported += len(entry)
 		}
-		if told != shift*changed/many {
-			b.Fatalf("a View is told of %d", told)
+		if reported != shift*changed/many {
+			b.Fatalf("a View reports %d", reported)
 		}
 	}
 }

@@ -207,8 +207,8 @@ func (w *world) look(t testing.TB) {
 	fatal(t, (&alerts.Watcher{Watches: w.system, Feed: w.watcher.Feed, Search: w.watcher.Search}).Look(t.Context()))
 }
 
-// told are the records in the entries of a person's alert, in order.
-func (w *world) told(t testing.TB, p person, v views.ID) (ids [][]uuid.UUID) {
+// reported are the records in the entries of a person's alert, in order.
+func (w *world) reported(t testing.TB, p person, v views.ID) (ids [][]uuid.UUID) {
 	t.Helper()
 	entries, err := w.alerts.Entries(t.Context(), p.in, p.user, &v, 100, 0)
 	fatal(t, err)
@@ -374,18 +374,18 @@ func TestEntriesEqualModel(t *testing.T) {
 		w.look(t)
 		for i, m := range all {
 			now := matches(m)
-			var told []uuid.UUID
+			var reported []uuid.UUID
 			for n := range now {
 				if !m.known[n] {
-					told = append(told, account(n))
+					reported = append(reported, account(n))
 				}
 			}
-			slices.SortFunc(told, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
-			if len(told) > 0 {
-				m.want = append(m.want, told)
+			slices.SortFunc(reported, func(a, b uuid.UUID) int { return strings.Compare(a.String(), b.String()) })
+			if len(reported) > 0 {
+				m.want = append(m.want, reported)
 			}
 			m.known = now
-			if diff := gocmp.Diff(m.want, w.told(t, m.person, m.view)); diff != "" {
+			if diff := gocmp.Diff(m.want, w.reported(t, m.person, m.view)); diff != "" {
 				t.Fatalf("seed %d: View %d after %v (-want +got):\n%s", seed, i, said, diff)
 			}
 		}
@@ -438,7 +438,7 @@ func TestAlertsOfPeople(t *testing.T) {
 	if got := one(a); got.New != 3 {
 		t.Errorf("after three records: %+v", got)
 	}
-	if got := one(b); got.New != 1 || len(w.told(t, b, v.ID)) != 1 {
+	if got := one(b); got.New != 1 || len(w.reported(t, b, v.ID)) != 1 {
 		t.Errorf("an alert that is younger: %+v", got)
 	}
 	first := int64(1)
@@ -466,7 +466,7 @@ func TestAlertsOfPeople(t *testing.T) {
 	w.look(t)
 	w.apply(t, line(6, "Calgary"))
 	w.look(t)
-	if got := w.told(t, b, v.ID); len(got) != 1 || got[0][0] != account(6) {
+	if got := w.reported(t, b, v.ID); len(got) != 1 || got[0][0] != account(6) {
 		t.Errorf("an alert that was off: %v", got)
 	}
 	w.exec(t, `DELETE FROM members WHERE user_id = $1`, uuid.UUID(b.user))
@@ -607,8 +607,8 @@ func TestUnreadableSetHoldsUpNobody(t *testing.T) {
 		t.Error("nothing is said of it")
 	}
 	for i, v := range all {
-		if got := w.told(t, p, v.ID); (len(got) == 1) != (i != 3) {
-			t.Errorf("View %d tells %v", i, got)
+		if got := w.reported(t, p, v.ID); (len(got) == 1) != (i != 3) {
+			t.Errorf("View %d reports %v", i, got)
 		}
 	}
 }
@@ -637,8 +637,8 @@ func TestUnreadableDefinitionHoldsUpNobody(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := w.told(t, two, whole); len(got) != 1 {
-		t.Errorf("the other View tells %v", got)
+	if got := w.reported(t, two, whole); len(got) != 1 {
+		t.Errorf("the other View reports %v", got)
 	}
 	if n := strings.Count(log.String(), broken.String()); n != 1 {
 		t.Errorf("it is logged %d times: %s", n, log.String())

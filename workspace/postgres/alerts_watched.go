@@ -77,21 +77,21 @@ func (s *System) StepWatched(ctx context.Context, w alerts.Watched, step alerts.
 				rested_at = CASE WHEN `+restsAlready+` THEN w.rested_at WHEN $5 = 'resting' THEN $10 END
 			FROM v WHERE w.workspace_id = $1 AND w.view_id = $2 AND w.version = $3 RETURNING w.latest`,
 			arg(w.View.Workspace), arg(w.View.ID), w.Version, string(w.Definition), step.State, packed,
-			step.Through.Publication, step.Through.Seq, step.Whole, now, len(step.Told) > 0, step.Reason).Scan(&number)
+			step.Through.Publication, step.Through.Seq, step.Whole, now, len(step.Reported) > 0, step.Reason).Scan(&number)
 		if noRows(err) {
 			return nil
 		}
 		stored = true
-		if err != nil || len(step.Told) == 0 {
+		if err != nil || len(step.Reported) == 0 {
 			return err
 		}
 		_, err = tx.Exec(ctx, `
 			INSERT INTO view_alert_entries (workspace_id, view_id, number, at, records, record_ids) VALUES ($1, $2, $3, $4, $5, $6)`,
-			arg(w.View.Workspace), arg(w.View.ID), number, now, len(step.Told), step.Told[:min(len(step.Told), alerts.MaxIDs)])
+			arg(w.View.Workspace), arg(w.View.ID), number, now, len(step.Reported), step.Reported[:min(len(step.Reported), alerts.MaxIDs)])
 		if err != nil {
 			return err
 		}
-		return addMatches(ctx, tx, w.View, number, step.Told, now)
+		return addMatches(ctx, tx, w.View, number, step.Reported, now)
 	})
 	return stored && err == nil, err
 }
