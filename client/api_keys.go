@@ -165,7 +165,7 @@ type KeyAction struct {
 	// RequestID is nil if it is not known.
 	RequestID *string `json:"request_id"`
 	// Undo, of Actions, is "possible", "nothing_left" if the object already is as it was
-	// before, "changed_since" if somebody else changed it later, "not_kept" if the former
+	// before, "changed_since" if somebody else changed it later, "not_stored" if the former
 	// state is not stored, or "not_offered".
 	Undo string `json:"undo"`
 	// Outcome, of Undo, is "undone", "refused", for Reason, or one of Undo.

@@ -43,11 +43,11 @@ type ProvisionedPerson struct {
 	// member.
 	UserID *string `json:"user_id"`
 	Role   *Role   `json:"role"`
-	// KeptAt is when the provider last asked to end the membership of this person, the last
-	// owner.
-	KeptAt    *time.Time `json:"kept_at"`
-	CreatedAt time.Time  `json:"created_at"`
-	UpdatedAt time.Time  `json:"updated_at"`
+	// RemovalRefusedAt is when the provider last asked to end the membership of this person,
+	// the last owner.
+	RemovalRefusedAt *time.Time `json:"removal_refused_at"`
+	CreatedAt        time.Time  `json:"created_at"`
+	UpdatedAt        time.Time  `json:"updated_at"`
 }
 
 // ProvisionedGroup is a group of the identity provider.

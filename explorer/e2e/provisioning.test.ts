@@ -116,7 +116,7 @@ const person = (n: number, more: object = {}) => ({
   state: 'pending',
   user_id: null,
   role: null,
-  kept_at: null,
+  removal_refused_at: null,
   created_at: at,
   updated_at: at,
   ...more,
@@ -170,7 +170,7 @@ test('many people are read page by page, each with what became of them', async (
     person(0, { state: 'member', role: 'admin' }),
     person(1, { state: 'inactive' }),
     person(2, { state: 'removed' }),
-    person(3, { state: 'member', role: 'owner', kept_at: at }),
+    person(3, { state: 'member', role: 'owner', removal_refused_at: at }),
   ]
   await serve(page, [...states, ...Array.from({ length: 120 }, (_, i) => person(i + 4))])
   await open(page)
@@ -197,7 +197,7 @@ everywhere((width) => {
       name: `${'A name that is long '.repeat(4)}${hostile}`,
     })
     await serve(page, [
-      person(0, { state: 'member', role: 'owner', kept_at: at }),
+      person(0, { state: 'member', role: 'owner', removal_refused_at: at }),
       person(1, { name: 'N'.repeat(120), email: `${'n'.repeat(90)}@firm.example` }),
     ])
     await page.unroute('**/workspace/identity/scim/tokens?*')

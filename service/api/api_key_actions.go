@@ -77,7 +77,7 @@ var keyActionProperties = []schema.Property{
 }
 
 const stateTexts = "`nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; " +
-	"`not_kept`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted"
+	"`not_stored`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted"
 
 var keyActionSchema = schema.Named("ApiKeyAction", keyActionWith(
 	schema.Required("undo", schema.OneOf(undo.States()...).

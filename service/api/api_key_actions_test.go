@@ -115,8 +115,8 @@ func tally(all []keyAction, state func(keyAction) string) map[string]int {
 
 // stateOfStolen is what a listed action of newStolen is.
 var stateOfStolen = map[string]int{
-	"created view: possible": 1, "created membership: possible": 1, "created overlay: possible": 1, "changed overlay: not_kept": 1,
-	"removed membership: possible": 1, "removed view: not_kept": 1, "created webhook: possible": 1, "created subscription: possible": 1,
+	"created view: possible": 1, "created membership: possible": 1, "created overlay: possible": 1, "changed overlay: not_stored": 1,
+	"removed membership: possible": 1, "removed view: not_stored": 1, "created webhook: possible": 1, "created subscription: possible": 1,
 	"created invitation: possible": 1, "created skill: not_offered": 1, "created board: possible": 1, "created board: changed_since": 1,
 	"changed member: possible": 1,
 }

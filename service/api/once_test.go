@@ -99,7 +99,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 	var rows, bytes, found int
 	fatal(
 		t,
-		admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0 OR position('"secret"'::bytea IN answer) > 0) FROM kept_answers`,
+		admin.QueryRow(t.Context(), `SELECT count(*), sum(octet_length(answer)), count(*) FILTER (WHERE position($1::bytea IN answer) > 0 OR position('whsec_'::bytea IN answer) > 0 OR position('"secret"'::bytea IN answer) > 0) FROM stored_answers`,
 			[]byte(token)).
 			Scan(&rows, &bytes, &found),
 	)

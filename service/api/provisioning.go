@@ -160,7 +160,7 @@ var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
 	schema.Required("role", schema.Nullable(schema.OneOf(people.Owner, people.Admin,
 		people.MemberRole)).Described("Null for who is no member.")),
 	schema.Required(
-		"kept_at",
+		"removal_refused_at",
 		schema.Nullable(schema.Time()).Described("When the provider last asked to end the membership of the last owner, who stays."),
 	),
 	schema.Required("created_at", schema.Time()),
@@ -169,17 +169,17 @@ var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
 
 // provisionedAnswer is a person in the form of provisionedSchema.
 type provisionedAnswer struct {
-	ID         scim.UserID       `json:"id"`
-	UserName   string            `json:"user_name"`
-	ExternalID *string           `json:"external_id"`
-	Name       string            `json:"name"`
-	Email      string            `json:"email"`
-	State      scim.State        `json:"state"`
-	UserID     *workspace.UserID `json:"user_id"`
-	Role       *people.Role      `json:"role"`
-	KeptAt     *string           `json:"kept_at"`
-	CreatedAt  *string           `json:"created_at"`
-	UpdatedAt  *string           `json:"updated_at"`
+	ID               scim.UserID       `json:"id"`
+	UserName         string            `json:"user_name"`
+	ExternalID       *string           `json:"external_id"`
+	Name             string            `json:"name"`
+	Email            string            `json:"email"`
+	State            scim.State        `json:"state"`
+	UserID           *workspace.UserID `json:"user_id"`
+	Role             *people.Role      `json:"role"`
+	RemovalRefusedAt *string           `json:"removal_refused_at"`
+	CreatedAt        *string           `json:"created_at"`
+	UpdatedAt        *string           `json:"updated_at"`
 }
 
 func (s *Server) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
@@ -188,7 +188,7 @@ func (s *Server) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]p
 	for i, u := range page {
 		all[i] = provisionedAnswer{
 			ID: u.ID, UserName: u.UserName, ExternalID: orNil(u.ExternalID), Name: u.ShownName(), Email: u.Address(), State: u.State(),
-			UserID: orNil(u.Account), Role: orNil(u.Role), KeptAt: workspace.FormatTime(u.KeptAt),
+			UserID: orNil(u.Account), Role: orNil(u.Role), RemovalRefusedAt: workspace.FormatTime(u.RemovalRefusedAt),
 			CreatedAt: workspace.FormatTime(&u.Created), UpdatedAt: workspace.FormatTime(&u.Modified),
 		}
 	}

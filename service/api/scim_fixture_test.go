@@ -122,9 +122,9 @@ func patchBody(operations string) string {
 
 // person is how the settings show a person.
 type person struct {
-	ID, State, Email string
-	UserID           *string `json:"user_id"`
-	Role, KeptAt     *string
+	ID, State, Email       string
+	UserID                 *string `json:"user_id"`
+	Role, RemovalRefusedAt *string
 }
 
 func (o *tenant) people(t *testing.T) map[string]person {
@@ -134,13 +134,13 @@ func (o *tenant) people(t *testing.T) map[string]person {
 			ID, State, Email string
 			UserID           *string `json:"user_id"`
 			Role             *string
-			KeptAt           *string `json:"kept_at"`
+			RemovalRefusedAt *string `json:"removal_refused_at"`
 		}
 	}
 	o.call(t, o.by, "GET", "/workspace/identity/scim/people", "").into(t, &list, nil)
 	all := map[string]person{}
 	for _, p := range list.People {
-		all[p.Email] = person{p.ID, p.State, p.Email, p.UserID, p.Role, p.KeptAt}
+		all[p.Email] = person{p.ID, p.State, p.Email, p.UserID, p.Role, p.RemovalRefusedAt}
 	}
 	return all
 }

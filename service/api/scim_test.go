@@ -248,10 +248,10 @@ func TestSCIMKeepsTheLastOwner(t *testing.T) {
 			t.Errorf("%s: %s", r[0], a.text)
 		}
 	}
-	if p := o.people(t)["owner@last.example"]; p.State != "member" || *p.Role != "owner" || p.KeptAt == nil {
+	if p := o.people(t)["owner@last.example"]; p.State != "member" || *p.Role != "owner" || p.RemovalRefusedAt == nil {
 		t.Errorf("kept: %+v", p)
 	}
-	if n := len(slices.DeleteFunc(o.actions(t), func(a string) bool { return a != "scim_user.last_owner_kept" })); n != 3 {
+	if n := len(slices.DeleteFunc(o.actions(t), func(a string) bool { return a != "scim_user.last_owner_retained" })); n != 3 {
 		t.Errorf("%d events", n)
 	}
 	// No group makes somebody an owner, or demotes an owner.

@@ -7,7 +7,7 @@ import (
 
 // LastOwnerKind is the kind of the jobs that mail the last owner of a workspace that they stay
 // one, although somebody asked for something else. Their lane is the workspace.
-const LastOwnerKind jobs.Kind = "last_owner_kept"
+const LastOwnerKind jobs.Kind = "last_owner_retained"
 
 // LastOwnerSource is who would have ended the role of the last owner.
 type LastOwnerSource string

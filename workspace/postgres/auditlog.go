@@ -166,7 +166,7 @@ func (s *System) UnchainedEvents(ctx context.Context, chain workspace.ID) (n int
 	return n, toFault(err)
 }
 
-const headColumns = `chain, number, digest, kept_after, kept_digest, kept_at, signature`
+const headColumns = `chain, number, digest, checkpoint_number, checkpoint_digest, checkpoint_at, signature`
 
 func collectHead(row pgx.CollectableRow) (h auditlog.Head, err error) {
 	var digest, checkpoint []byte
@@ -196,7 +196,7 @@ func (s *System) AuditHeads(ctx context.Context) ([]auditlog.Head, error) {
 
 // UnloggedHeads implements auditlog.Store.
 func (s *System) UnloggedHeads(ctx context.Context, limit int) ([]auditlog.Head, error) {
-	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains WHERE told < number ORDER BY chain LIMIT $1`, limit)
+	return collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains WHERE logged < number ORDER BY chain LIMIT $1`, limit)
 }
 
 // MarkLogged implements auditlog.Store.
@@ -206,7 +206,7 @@ func (s *System) MarkLogged(ctx context.Context, heads []auditlog.Head) error {
 	for _, h := range heads {
 		chains, numbers = append(chains, arg(h.Chain)), append(numbers, h.Number)
 	}
-	_, err := s.pool.Exec(ctx, `UPDATE audit_chains c SET told = greatest(told, t.number)
+	_, err := s.pool.Exec(ctx, `UPDATE audit_chains c SET logged = greatest(logged, t.number)
 		FROM unnest($1::uuid[], $2::bigint[]) t (chain, number) WHERE c.chain = t.chain`, chains, numbers)
 	return toFault(err)
 }
@@ -305,7 +305,7 @@ func (s *System) ForgetEvents(ctx context.Context, retention time.Duration, sign
 	before := now.Add(-retention)
 	chains, err := collect(ctx, s, collectHead, `SELECT `+headColumns+` FROM audit_chains c WHERE (
 		SELECT e.at FROM audit_events e WHERE coalesce(e.workspace_id, '00000000-0000-0000-0000-000000000000') = c.chain
-			AND e.number > c.kept_after ORDER BY e.number LIMIT 1) < $1`, before)
+			AND e.number > c.checkpoint_number ORDER BY e.number LIMIT 1) < $1`, before)
 	if err != nil {
 		return err
 	}
@@ -372,7 +372,7 @@ func (s *System) forgetEvents(
 		if _, err := tx.Exec(ctx, `DELETE FROM audit_events e WHERE `+ofChain+` AND e.number <= $2`, arg(chain), number); err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `UPDATE audit_chains SET kept_after = $2, kept_digest = $3, kept_at = $4, signature = $5 WHERE chain = $1`,
+		_, err = tx.Exec(ctx, `UPDATE audit_chains SET checkpoint_number = $2, checkpoint_digest = $3, checkpoint_at = $4, signature = $5 WHERE chain = $1`,
 			arg(chain), number, digest[:], h.Checkpoint.At, h.Checkpoint.Signature)
 		return err
 	})

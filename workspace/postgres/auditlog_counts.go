@@ -48,9 +48,9 @@ func (s *System) AddDelivered(ctx context.Context, all []auditlog.Delivered, thr
 			WITH above AS (
 				SELECT workspace_id, hour, principal_kind, principal_id, sum(records) AS records FROM records_delivered
 				WHERE (workspace_id, hour, principal_id) IN (SELECT * FROM unnest($1::uuid[], $2::timestamptz[], $3::uuid[]))
-				GROUP BY 1, 2, 3, 4 HAVING sum(records) > $4 AND NOT bool_or(told)
+				GROUP BY 1, 2, 3, 4 HAVING sum(records) > $4 AND NOT bool_or(reported)
 			), marked AS (
-				UPDATE records_delivered r SET told = true FROM above a
+				UPDATE records_delivered r SET reported = true FROM above a
 				WHERE r.workspace_id = a.workspace_id AND r.hour = a.hour AND r.principal_id = a.principal_id
 			)
 			SELECT workspace_id, hour, principal_kind, principal_id, records::bigint FROM above`, in, hours, principals, threshold)

@@ -49,7 +49,7 @@ var violations = map[string]func(error) *fault.Error{
 	"jobs_workspace":                 unknownWorkspace,
 	"webhooks_workspace":             unknownWorkspace,
 	"credit_notices_workspace":       unknownWorkspace,
-	"kept_answers_workspace":         unknownWorkspace,
+	"stored_answers_workspace":       unknownWorkspace,
 	"boards_workspace":               unknownWorkspace,
 	"merged_overlays_workspace":      unknownWorkspace,
 	"dismissed_signals_workspace":    unknownWorkspace,

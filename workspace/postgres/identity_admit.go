@@ -364,7 +364,7 @@ func applyRole(
 		return nil
 	})
 	if err == nil && given && !last {
-		_, err = tx.Exec(ctx, `UPDATE identities SET told_role = NULL WHERE workspace_id = $1 AND user_id = $2 AND told_role IS NOT NULL`,
+		_, err = tx.Exec(ctx, `UPDATE identities SET provider_role = NULL WHERE workspace_id = $1 AND user_id = $2 AND provider_role IS NOT NULL`,
 			arg(in), arg(user))
 	}
 	if err == nil && !keep {
@@ -379,12 +379,12 @@ func applyRole(
 // recordLastOwnerRole records that the last owner stays one, and mails them, once for each role from the
 // provider.
 func recordLastOwnerRole(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
-	tag, err := tx.Exec(ctx, `UPDATE identities SET told_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND told_role IS DISTINCT FROM $3`,
+	tag, err := tx.Exec(ctx, `UPDATE identities SET provider_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND provider_role IS DISTINCT FROM $3`,
 		arg(in), arg(user), role)
 	if err != nil || tag.RowsAffected() == 0 {
 		return err
 	}
-	_, err = tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_kept', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
+	_, err = tx.Exec(ctx, `SELECT audit_add($1, 'identity.last_owner_retained', 'member', $2, '{}', jsonb_build_object('role', $3::text))`,
 		arg(in), arg(user), role)
 	if err != nil {
 		return err

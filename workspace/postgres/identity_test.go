@@ -292,7 +292,7 @@ func TestRolesByClaim(t *testing.T) {
 	role("the last owner", subject(p, "o", owner.Email, "all"), owner.ID, people.Owner)
 	w.sealAll(t)
 	logged := actions(w.chain(t, w.one.ID))
-	if !slices.Contains(logged, "identity.last_owner_kept") || !slices.Contains(logged, "identity.bound") {
+	if !slices.Contains(logged, "identity.last_owner_retained") || !slices.Contains(logged, "identity.bound") {
 		t.Errorf("the audit log has %v", logged)
 	}
 	role("a second owner", mia("chiefs"), member.ID, people.Owner)
@@ -370,7 +370,7 @@ func TestSoleOwnerGetsIn(t *testing.T) {
 	w.sealAll(t)
 	kept := 0
 	for _, action := range actions(w.chain(t, w.one.ID)) {
-		if action == "identity.last_owner_kept" {
+		if action == "identity.last_owner_retained" {
 			kept++
 		}
 	}

@@ -32,7 +32,7 @@ const mergeGrace = 5 * time.Minute
 func (s *System) MergeMoves(ctx context.Context, limit int) ([]MergeMove, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (m MergeMove, err error) {
 		return m, row.Scan(&m.Dataset, &m.Record, &m.Published)
-	}, `SELECT dataset, record_id, told_at FROM data_merge_moves WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`, limit)
+	}, `SELECT dataset, record_id, published_at FROM data_merge_moves WHERE due_at <= clock_timestamp() ORDER BY due_at LIMIT $1`, limit)
 }
 
 // Holders lists the workspaces that have a record in the book or a Static View.
@@ -50,10 +50,10 @@ func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 	_, err := s.pool.Exec(ctx, `
 		WITH over AS (
 			DELETE FROM data_merge_moves
-			WHERE dataset = $1 AND record_id = $2 AND told_at = $3 AND told_at < clock_timestamp() - $4::interval RETURNING 1
+			WHERE dataset = $1 AND record_id = $2 AND published_at = $3 AND published_at < clock_timestamp() - $4::interval RETURNING 1
 		)
-		UPDATE data_merge_moves SET due_at = told_at + $4::interval
-		WHERE dataset = $1 AND record_id = $2 AND told_at = $3 AND NOT EXISTS (SELECT FROM over)`,
+		UPDATE data_merge_moves SET due_at = published_at + $4::interval
+		WHERE dataset = $1 AND record_id = $2 AND published_at = $3 AND NOT EXISTS (SELECT FROM over)`,
 		string(m.Dataset), m.Record, m.Published, mergeGrace)
 	return toFault(err)
 }
@@ -61,7 +61,7 @@ func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 // PutMergeMoveOff makes a merge due after a pause.
 func (s *System) PutMergeMoveOff(ctx context.Context, m MergeMove, pause time.Duration) error {
 	_, err := s.pool.Exec(ctx, `
-		UPDATE data_merge_moves SET due_at = clock_timestamp() + $4::interval WHERE dataset = $1 AND record_id = $2 AND told_at = $3`,
+		UPDATE data_merge_moves SET due_at = clock_timestamp() + $4::interval WHERE dataset = $1 AND record_id = $2 AND published_at = $3`,
 		string(m.Dataset), m.Record, m.Published, pause)
 	return toFault(err)
 }

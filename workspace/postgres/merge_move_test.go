@@ -323,7 +323,7 @@ func TestMergesThatAreDue(t *testing.T) {
 	due(1)
 	fatal(t, w.system.EndMergeMove(ctx, second))
 	due(0)
-	_, err := w.system.Pool().Exec(ctx, `UPDATE data_merge_moves SET told_at = told_at - interval '10 minutes', due_at = due_at - interval '10 minutes'`)
+	_, err := w.system.Pool().Exec(ctx, `UPDATE data_merge_moves SET published_at = published_at - interval '10 minutes', due_at = due_at - interval '10 minutes'`)
 	fatal(t, err)
 	fatal(t, w.system.EndMergeMove(ctx, due(1)))
 	due(0)

@@ -71,8 +71,8 @@ func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
 
 const (
 	mergeAgain = `ON CONFLICT ON CONSTRAINT data_merges_pkey DO UPDATE SET into_id = excluded.into_id, merged_at = excluded.merged_at`
-	toMove     = `INSERT INTO data_merge_moves AS m (dataset, record_id, told_at, due_at) SELECT dataset, record_id, clock_timestamp(), clock_timestamp()`
-	moveAgain  = `ON CONFLICT ON CONSTRAINT data_merge_moves_pkey DO UPDATE SET told_at = excluded.told_at, due_at = excluded.due_at`
+	toMove     = `INSERT INTO data_merge_moves AS m (dataset, record_id, published_at, due_at) SELECT dataset, record_id, clock_timestamp(), clock_timestamp()`
+	moveAgain  = `ON CONFLICT ON CONSTRAINT data_merge_moves_pkey DO UPDATE SET published_at = excluded.published_at, due_at = excluded.due_at`
 )
 
 func datasetNames() []string {

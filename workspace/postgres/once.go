@@ -87,8 +87,8 @@ func effectOf(ctx context.Context, in workspace.ID) *effect {
 }
 
 // selectAnswer also selects part 0: once that is stored, the others are gone.
-const selectAnswer = `SELECT part, request, answer FROM kept_answers
-	WHERE workspace_id = $1 AND key = $2 AND part IN (0, $3) AND kept_at > clock_timestamp() - interval '24 hours'`
+const selectAnswer = `SELECT part, request, answer FROM stored_answers
+	WHERE workspace_id = $1 AND key = $2 AND part IN (0, $3) AND stored_at > clock_timestamp() - interval '24 hours'`
 
 func (e *effect) id() []any { return []any{arg(e.in), e.once.Key[:], e.part} }
 
@@ -176,8 +176,8 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 func (e *effect) commit(ctx context.Context, answer []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	const insert = `INSERT INTO kept_answers (workspace_id, key, part, request, answer, bytes) VALUES ($1, $2, $3, $4, $5, octet_length($5::bytea))
-		ON CONFLICT ON CONSTRAINT kept_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, bytes = excluded.bytes, kept_at = excluded.kept_at`
+	const insert = `INSERT INTO stored_answers (workspace_id, key, part, request, answer, bytes) VALUES ($1, $2, $3, $4, $5, octet_length($5::bytea))
+		ON CONFLICT ON CONSTRAINT stored_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, bytes = excluded.bytes, stored_at = excluded.stored_at`
 	keep := func(tx pgx.Tx) error {
 		if answer == nil {
 			return nil
@@ -185,7 +185,7 @@ func (e *effect) commit(ctx context.Context, answer []byte) error {
 		var batch pgx.Batch // one round trip
 		batch.Queue(insert, append(e.id(), e.once.Request[:], answer)...)
 		if e.part == 0 {
-			batch.Queue(`DELETE FROM kept_answers WHERE workspace_id = $1 AND key = $2 AND part > 0`, arg(e.in), e.once.Key[:])
+			batch.Queue(`DELETE FROM stored_answers WHERE workspace_id = $1 AND key = $2 AND part > 0`, arg(e.in), e.once.Key[:])
 		}
 		return tx.SendBatch(ctx, &batch).Close()
 	}
@@ -272,19 +272,19 @@ func changeOne[T any](ctx context.Context, s *Store, in workspace.ID, scan pgx.R
 func (s *System) ForgetAnswers(ctx context.Context) error {
 	const atOnce = 10_000
 	old := `
-		DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+		DELETE FROM stored_answers WHERE ctid = ANY (ARRAY(
 			SELECT k.ctid FROM workspaces w
-			JOIN kept_answers k ON k.workspace_id = w.id AND k.kept_at <= clock_timestamp() - $1::interval
+			JOIN stored_answers k ON k.workspace_id = w.id AND k.stored_at <= clock_timestamp() - $1::interval
 			LIMIT $2))`
 	// The first part only reads an index.
 	beyond := `
 		WITH full_workspaces AS (
-			SELECT workspace_id FROM kept_answers GROUP BY workspace_id HAVING count(*) > $1 OR sum(bytes) > $2)
-		DELETE FROM kept_answers WHERE ctid = ANY (ARRAY(
+			SELECT workspace_id FROM stored_answers GROUP BY workspace_id HAVING count(*) > $1 OR sum(bytes) > $2)
+		DELETE FROM stored_answers WHERE ctid = ANY (ARRAY(
 			SELECT ctid FROM (
 				SELECT k.ctid, row_number() OVER newest AS n, sum(k.bytes) OVER newest AS size
-				FROM kept_answers k JOIN full_workspaces USING (workspace_id)
-				WINDOW newest AS (PARTITION BY k.workspace_id ORDER BY k.kept_at DESC, k.key, k.part)) k
+				FROM stored_answers k JOIN full_workspaces USING (workspace_id)
+				WINDOW newest AS (PARTITION BY k.workspace_id ORDER BY k.stored_at DESC, k.key, k.part)) k
 			WHERE n > $1 OR size > $2
 			LIMIT $3))`
 	for _, statement := range []struct {

@@ -94,18 +94,18 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 	_, _, err = w.app.Once(ctx, in, batch, 0, nothing)
 	fatal(t, err)
 	var rows int
-	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM kept_answers WHERE workspace_id = $1`, uuid.UUID(in)).Scan(&rows))
+	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM stored_answers WHERE workspace_id = $1`, uuid.UUID(in)).Scan(&rows))
 	if rows != 2 {
 		t.Errorf("%d rows of two requests", rows)
 	}
 	// Old ones are forgotten, and count no longer before.
-	_, err = admin.Exec(ctx, `UPDATE kept_answers SET kept_at = kept_at - interval '24 hours' WHERE workspace_id = $1`, uuid.UUID(in))
+	_, err = admin.Exec(ctx, `UPDATE stored_answers SET stored_at = stored_at - interval '24 hours' WHERE workspace_id = $1`, uuid.UUID(in))
 	fatal(t, err)
 	if answer, again, err := w.app.Once(ctx, in, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
 		t.Errorf("after a day: %q %v %v", answer, again, err)
 	}
 	fatal(t, w.system.ForgetAnswers(ctx))
-	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM kept_answers`).Scan(&rows))
+	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM stored_answers`).Scan(&rows))
 	if rows != 2 { // the one after a day, and that of the other workspace
 		t.Errorf("%d rows are left", rows)
 	}
@@ -203,11 +203,11 @@ func TestStoredBytesHaveALimit(t *testing.T) {
 	}
 	all := []workspace.Once{keep(w.one.ID), keep(w.one.ID), keep(w.one.ID), keep(w.two.ID)}
 	var bytes int
-	fatal(t, admin.QueryRow(ctx, `SELECT min(bytes) FROM kept_answers`).Scan(&bytes))
+	fatal(t, admin.QueryRow(ctx, `SELECT min(bytes) FROM stored_answers`).Scan(&bytes))
 	if bytes != len("answer") {
 		t.Errorf("an answer of %d bytes", bytes)
 	}
-	_, err = admin.Exec(ctx, `UPDATE kept_answers SET bytes = 60 << 20`) // as if they were long
+	_, err = admin.Exec(ctx, `UPDATE stored_answers SET bytes = 60 << 20`) // as if they were long
 	fatal(t, err)
 	fatal(t, w.system.ForgetAnswers(ctx))
 	for i, o := range all {

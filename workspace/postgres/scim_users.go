@@ -22,7 +22,7 @@ var _ scim.Store = (*Store)(nil)
 const scimLock = "scim"
 
 const scimUserColumns = `u.id, u.user_name, coalesce(u.external_id, ''), u.active, u.display_name, u.formatted_name, u.family_name, u.given_name,
-	u.emails, u.user_id, u.kept_at, u.version, u.created_at, u.updated_at,
+	u.emails, u.user_id, u.removal_refused_at, u.version, u.created_at, u.updated_at,
 	coalesce((SELECT m.role FROM members m WHERE m.workspace_id = u.workspace_id AND m.user_id = u.user_id), '')`
 
 func collectSCIMUser(row pgx.CollectableRow) (u scim.User, err error) { return scanSCIMUser(row) }
@@ -33,7 +33,7 @@ func scanSCIMUser(row pgx.CollectableRow, more ...any) (u scim.User, err error) 
 	var account *uuid.UUID
 	err = row.Scan(append([]any{
 		(*uuid.UUID)(&u.ID), &u.UserName, &u.ExternalID, &u.Active, &u.DisplayName, &u.Name.Formatted, &u.Name.Family, &u.Name.Given,
-		&emails, &account, &u.KeptAt, &u.Version, &u.Created, &u.Modified, &u.Role,
+		&emails, &account, &u.RemovalRefusedAt, &u.Version, &u.Created, &u.Modified, &u.Role,
 	}, more...)...)
 	if err != nil {
 		return u, err
@@ -229,7 +229,7 @@ func (s *Store) recordLastOwner(ctx context.Context, in workspace.ID, id scim.Us
 	}
 	noted := s.inWorkspace(ctx, in, func(tx pgx.Tx) error {
 		var user *uuid.UUID
-		err := tx.QueryRow(ctx, `UPDATE scim_users SET kept_at = clock_timestamp() WHERE workspace_id = $1 AND id = $2 RETURNING user_id`,
+		err := tx.QueryRow(ctx, `UPDATE scim_users SET removal_refused_at = clock_timestamp() WHERE workspace_id = $1 AND id = $2 RETURNING user_id`,
 			arg(in), arg(id)).Scan(&user)
 		if noRows(err) || err == nil && user == nil { // another request deleted them meanwhile
 			return nil

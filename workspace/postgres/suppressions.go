@@ -400,7 +400,7 @@ func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, er
 			return err
 		}
 		tag, err := tx.Exec(ctx, `
-			DELETE FROM kept_answers WHERE EXISTS (
+			DELETE FROM stored_answers WHERE EXISTS (
 				SELECT FROM unnest($1::uuid[]) id WHERE position(convert_to(id::text, 'UTF8') IN answer) > 0)`, ids)
 		n = tag.RowsAffected()
 		return err

@@ -186,7 +186,7 @@ func TestEraseRecord(t *testing.T) {
 		_, err := w.store.AddMembers(ctx, w.one.ID, *v, all)
 		fatal(t, err)
 	}
-	_, err := w.system.Pool().Exec(ctx, `INSERT INTO kept_answers (workspace_id, key, part, request, answer, bytes)
+	_, err := w.system.Pool().Exec(ctx, `INSERT INTO stored_answers (workspace_id, key, part, request, answer, bytes)
 		SELECT $1, decode(repeat(n, 16), 'hex'), 0, decode(repeat('00', 16), 'hex'), convert_to(text, 'UTF8'), 1
 		FROM (VALUES ('01', $2::text), ('02', 'another')) v (n, text)`, uuid.UUID(w.two.ID), `{"id":"`+gone.String()+`"}`)
 	fatal(t, err)
@@ -218,7 +218,7 @@ func TestEraseRecord(t *testing.T) {
 			t.Errorf("%s has %d records", v.Name, n)
 		}
 	}
-	for table, want := range map[string]int{"kept_answers": 1, "data_merges": 0, "view_records": 2} {
+	for table, want := range map[string]int{"stored_answers": 1, "data_merges": 0, "view_records": 2} {
 		var n int
 		fatal(t, w.system.Pool().QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&n))
 		if n != want {

@@ -102,7 +102,7 @@ func (s *System) WorkspaceRows(ctx context.Context, in workspace.ID) (all []Rows
 // exportedBytes are the columns of bytes that are exported. Others are secrets, digests of
 // secrets, or internal data.
 var exportedBytes = []string{
-	"audit_chains.digest", "audit_chains.kept_digest", "audit_chains.signature", "audit_events.digest", "audit_events.previous",
+	"audit_chains.digest", "audit_chains.checkpoint_digest", "audit_chains.signature", "audit_events.digest", "audit_events.previous",
 	"audit_values.digest", "audit_values.salt",
 }
 

@@ -68,9 +68,9 @@ type User struct {
 	// of their membership, "" without one.
 	Account workspace.UserID
 	Role    people.Role
-	// KeptAt is when the provider last asked to end this membership of the last owner, nil for
-	// never.
-	KeptAt *time.Time
+	// RemovalRefusedAt is when the provider last asked to end this membership of the last
+	// owner, nil for never.
+	RemovalRefusedAt *time.Time
 }
 
 // Name is a person's name.

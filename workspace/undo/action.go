@@ -37,7 +37,7 @@ const (
 	// ChangedSince: somebody else changed the object after the action.
 	ChangedSince State = "changed_since"
 	// NotStored: the former state of the object is not stored.
-	NotStored State = "not_kept"
+	NotStored State = "not_stored"
 	// NotOffered: objects of the kind are not deleted.
 	NotOffered State = "not_offered"
 	Undone     State = "undone"

@@ -212,7 +212,7 @@ func whyStored(table string) string {
 		return "the id in what changed: kept for a time"
 	case "held_records", "suppressed_records", "erasure_links":
 		return "the id: it goes when the document is gone"
-	case "jobs", "kept_answers":
+	case "jobs", "stored_answers":
 		return "background work, or an answer to be repeated: kept for a day"
 	}
 	return "see docs/stored.md"

@@ -54,7 +54,7 @@ type keyActions struct {
 
 // Help is shown below the options.
 func (keyActions) Help() string {
-	return "UNDO says whether it could be undone: possible, nothing_left, changed_since by somebody else, not_kept or not_offered.\n\n" + keyActionsStatus
+	return "UNDO says whether it could be undone: possible, nothing_left, changed_since by somebody else, not_stored or not_offered.\n\n" + keyActionsStatus
 }
 
 // Check checks the options.
@@ -101,7 +101,7 @@ type keyUndo struct {
 
 // Help is shown below the options.
 func (keyUndo) Help() string {
-	return "Look first with --dry-run. Each object is undone alone, and repeating it changes nothing more. OUTCOME says what became of it: undone, nothing_left, changed_since by somebody else, not_kept, not_offered, or refused for REASON.\n\n" + keyActionsStatus
+	return "Look first with --dry-run. Each object is undone alone, and repeating it changes nothing more. OUTCOME says what became of it: undone, nothing_left, changed_since by somebody else, not_stored, not_offered, or refused for REASON.\n\n" + keyActionsStatus
 }
 
 // maxUndone is how many actions a request undoes.

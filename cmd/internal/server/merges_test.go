@@ -31,7 +31,7 @@ func TestManyMerges(t *testing.T) {
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
 	_, err = conn.Exec(t.Context(), `
-		INSERT INTO data_merge_moves (dataset, record_id, told_at, due_at)
+		INSERT INTO data_merge_moves (dataset, record_id, published_at, due_at)
 		SELECT 'accounts', gen_random_uuid(), now(), now() FROM generate_series(1, 2 * $1)`, movesAtOnce)
 	if err != nil {
 		t.Fatal(err)

@@ -28,7 +28,7 @@ it('drops the rows of the book and of lists that an undo changed', async () => {
   const member = { kind: 'membership', dataset: 'contacts', view_id: '1', outcome: 'undone' }
   expect(await leftAfter([overlay])).toEqual(['data', 'elsewhere', 'firms'])
   expect(await leftAfter([member])).toEqual(['book', 'note', 'list2', 'data', 'elsewhere', 'firms'])
-  expect(await leftAfter([{ ...overlay, outcome: 'not_kept' }])).toHaveLength(7)
+  expect(await leftAfter([{ ...overlay, outcome: 'not_stored' }])).toHaveLength(7)
   expect(await leftAfter([overlay], true)).toHaveLength(7)
   expect(await leftAfter(undefined)).toEqual(['data', 'elsewhere'])
 })

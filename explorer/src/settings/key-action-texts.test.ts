@@ -14,7 +14,7 @@ describe('what a key did, in words', () => {
   it('says what would become of them, and what became of them', () => {
     expect(outcomeText({ outcome: 'undone' }, true)).toBe('will be undone')
     expect(outcomeText({ outcome: 'undone' }, false)).toBe('undone')
-    expect(outcomeText({ outcome: 'not_kept' }, false)).toBe('stays: what it was is stored nowhere')
+    expect(outcomeText({ outcome: 'not_stored' }, false)).toBe('stays: what it was is stored nowhere')
     expect(outcomeText({ outcome: 'refused', reason: 'a workspace needs an owner' }, true)).toBe(
       'stays: a workspace needs an owner',
     )
@@ -22,7 +22,7 @@ describe('what a key did, in words', () => {
   it('counts them', () => {
     expect(reportText([{ outcome: 'undone' }, { outcome: 'undone' }], true)).toBe('2 will be undone.')
     expect(reportText([{ outcome: 'undone' }, { outcome: 'refused' }], false)).toBe('1 undone, 1 stays as it is.')
-    expect(reportText([{ outcome: 'not_kept' }, { outcome: 'refused' }], false)).toBe('0 undone, 2 stay as they are.')
+    expect(reportText([{ outcome: 'not_stored' }, { outcome: 'refused' }], false)).toBe('0 undone, 2 stay as they are.')
   })
   it('knows what is gone: what is removed, and what was created once that is undone', () => {
     expect(isGone({ kind: 'view', action: 'created' }, false)).toBe(false)

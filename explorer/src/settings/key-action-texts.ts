@@ -26,7 +26,7 @@ const states: Record<KeyAction['undo'], string> = {
   possible: 'can be undone',
   nothing_left: 'is as it was before',
   changed_since: 'stays: somebody else changed it later',
-  not_kept: 'stays: what it was is stored nowhere',
+  not_stored: 'stays: what it was is stored nowhere',
   not_offered: 'stays: Atlas does not delete what is of this kind',
 }
 

@@ -88,9 +88,9 @@ function People({ workspace }: { workspace: string }) {
                 </b>
                 <bdi>{p.email}</bdi>
               </span>
-              <span className={p.kept_at ? 'problem' : 'quiet'}>
-                {p.kept_at
-                  ? `The last owner: the provider asked to take them away ${formatMoment(new Date(p.kept_at))}`
+              <span className={p.removal_refused_at ? 'problem' : 'quiet'}>
+                {p.removal_refused_at
+                  ? `The last owner: the provider asked to take them away ${formatMoment(new Date(p.removal_refused_at))}`
                   : p.state === 'member' && p.role
                     ? p.role
                     : states[p.state]}
