@@ -106,13 +106,13 @@ everywhere((width) => {
       const hook = page.getByRole('listitem', { name: url })
       const said = (name: string) => hook.locator('label').filter({ hasText: name })
       await expect(said(names[0] ?? '')).toContainText(
-        /told nothing since .*2026.*, because its conditions cannot be compared with what changes\./,
+        /not been notified since .*2026.*, because its conditions cannot be compared with what changes\./,
       )
       await expect(said(names[1] ?? '')).toContainText(
-        /What matches now is being read|It is told of what begins to match/,
+        /What matches now is being read|It is notified of what begins to match/,
       )
       const deleted = said(`Deleted View ${gone?.id}`)
-      await expect(deleted).toContainText('The View is deleted: it is told of nothing.')
+      await expect(deleted).toContainText('The View is deleted: it gets no events.')
       expect(await findings(page)).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
       await hook.scrollIntoViewIfNeeded()

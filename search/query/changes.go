@@ -140,7 +140,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 			Described("`metadata.next` of the page before."), func(r *T) *string { return &feed(r).Cursor }),
 		rule.OptionalFunc(
 			"since",
-			TimeRule().As(DateSchema).Described("Begin with what was told after this time; a day is its begin in UTC."),
+			TimeRule().As(DateSchema).Described("Begin with what was published after this time; a day is its begin in UTC."),
 			func(r *T, at time.Time) { feed(r).Since = &at },
 		),
 		rule.Step(func(_ *input.Issues, body *input.Reader, r *T) { feed(r).Resolved = body.Take("since").Resolved }),
@@ -152,7 +152,7 @@ func feedFields[T any](feed func(*T) *FeedRequest, limit func(*T) *int) []rule.F
 			Described("Seconds to wait for a change if there is none."), func(r *T) *time.Duration { return &feed(r).Wait }),
 		rule.Optional(
 			"history",
-			rule.UUID[uuid.UUID]().Described("An id: return the changes of it that are kept instead, newest first and each by itself."),
+			rule.UUID[uuid.UUID]().Described("An id: return the changes of it that are retained instead, newest first and each by itself."),
 			func(r *T) *uuid.UUID { return &feed(r).History },
 		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *T) {

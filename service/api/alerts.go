@@ -34,8 +34,8 @@ func (s *Server) alertRoutes() []endpoint.Route {
 			Scope: read, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 512},
 			Endpoint: endpoint.NoBody(s.listAlertEntries),
 			Doc: endpoint.Doc{
-				Tag: tagAlerts, Summary: "List what one's alerts told, the latest first",
-				Text: "Entries carry ids, never values, and are kept for 30 days.",
+				Tag: tagAlerts, Summary: "List what one's alerts reported, the latest first",
+				Text: "Entries carry ids, never values, and are deleted after 30 days.",
 				Params: append([]openapi.Parameter{
 					{Name: viewIDKey, In: "query", Schema: schema.AnyUUID(), Description: "Only those of this View."},
 				}, endpoint.PageParams(defaultPeople)...),
@@ -45,8 +45,8 @@ func (s *Server) alertRoutes() []endpoint.Route {
 			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
 			Endpoint: endpoint.Takes(alertUpsert, s.upsertAlert),
 			Doc: endpoint.Doc{
-				Tag: tagAlerts, Summary: "Switch on an alert on a Dynamic View, or change how it tells",
-				Text:  "What matches now is known and is not told. A user has at most 100 in a workspace. When an alert begins to rest, one is mailed once.",
+				Tag: tagAlerts, Summary: "Switch on an alert on a Dynamic View, or change how it notifies",
+				Text:  "What matches now is known and is not reported. A user has at most 100 in a workspace. When an alert begins to rest, one is mailed once.",
 				Data:  alertDataSchema,
 				Codes: []fault.Code{fault.ViewNotFound, fault.LimitReached},
 				Links: schema.Map[openapi.Link]{
@@ -67,7 +67,7 @@ func (s *Server) alertRoutes() []endpoint.Route {
 			Scope: write, Caller: endpoint.Users, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
 			Endpoint: endpoint.Takes(seenRule, s.seeView),
 			Doc: endpoint.Doc{
-				Tag: tagAlerts, Summary: "Note that one looked at what an alert told",
+				Tag: tagAlerts, Summary: "Note that one looked at what an alert reported",
 				Text:  "Searches never do. It does not go back.",
 				Data:  alertDataSchema,
 				Codes: []fault.Code{fault.NotFound},
@@ -81,7 +81,7 @@ var alertRestSchema = schema.Nullable(schema.Named("AlertRest", schema.Object(
 	schema.Required("reason", rule.Enum(alerts.Reasons()...).Schema.Described(
 		"`too_many_matches`: more than 100,000 records match; narrow the View. `definition_refused`: the definition cannot be read or compared; change it.",
 	)),
-))).Described("Since when nothing is told, and why. Null unless `state` is `resting`.")
+))).Described("Since when nothing is reported, and why. Null unless `state` is `resting`.")
 
 var alertSchema = schema.Named("Alert", schema.Object(
 	schema.Required(viewIDKey, schema.UUID()),
@@ -91,12 +91,12 @@ var alertSchema = schema.Named("Alert", schema.Object(
 		"state",
 		rule.Enum(
 			alerts.States()...).Schema.Described(
-			"`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why.",
+			"`waiting`: what matches is being read. `resting`: nothing is reported; `rest` says why.",
 		),
 	),
 	schema.Required("rest", alertRestSchema),
 	schema.Required("rest_seen", schema.Boolean().Described("False from when the alert begins to rest until one looks: `see_view`.")),
-	schema.Required("new_count", schema.Count().Described("Records told since one looked.")),
+	schema.Required("new_count", schema.Count().Described("Records reported since one looked.")),
 	schema.Required("latest", schema.Count().Described("The number of the View's latest entry; 0 when there is none.")),
 	schema.Required("email", schema.Nullable(rule.Enum(subscriptions.Frequencies()...).Schema).Described(
 		"How often one is mailed what is new; null: not at all.")),

@@ -33,7 +33,7 @@ func (s *Server) keyActionRoutes() []endpoint.Route {
 			Endpoint: endpoint.NoBody(s.listKeyActions),
 			Doc: endpoint.Doc{
 				Tag: tagKeys, Summary: "List what an API key changed in the workspace, the latest first",
-				Text: "Also of a key that has ended, for as long as changes are kept: 90 days, unless the operator says otherwise. Names of fields, no values. What it read, keys that it made and deliveries that it repeated are in the audit log.",
+				Text: "Also of a key that has ended, for as long as changes are retained: 90 days, unless the operator says otherwise. Names of fields, no values. What it read, keys that it made and deliveries that it repeated are in the audit log.",
 				Params: []openapi.Parameter{
 					{Name: "cursor", In: "query", Schema: auditCursor.Schema, Description: "`metadata.next` of the page before."},
 					{Name: "limit", In: "query", Schema: keyActionLimit.Schema},

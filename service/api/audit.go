@@ -36,7 +36,7 @@ func (s *Server) auditRoutes() []endpoint.Route {
 			Endpoint: endpoint.Takes(query.WorkspaceChangesRule, s.readWorkspaceChanges),
 			Doc: endpoint.Doc{
 				Tag: tagWorkspace, Summary: "Follow the changes of the workspace",
-				Text: "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are kept for 90 days, unless the operator says otherwise.",
+				Text: "What changed in the workspace, who changed it, and when: owners, admins and API keys may ask. A page has each thing once, in its latest state. `{}` answers no changes, and a cursor from now on. Changes are retained for 90 days, unless the operator says otherwise.",
 				Examples: []endpoint.Example{
 					{Name: "now", Summary: "A cursor from now on", Body: []byte(`{}`)},
 					{
@@ -56,7 +56,7 @@ func (s *Server) auditRoutes() []endpoint.Route {
 			Endpoint: endpoint.Lists("changes", defaultHistory, s.recordHistory(d)),
 			Doc: endpoint.Doc{
 				Tag: tagBook, Summary: "Who changed what the workspace says of " + article(d) + ", and when, newest first",
-				Text: "What is kept of its place in the book (`overlay`) and in Static Views (`membership`): the names of fields, no values. Changes are kept for 90 days, unless the operator says otherwise. A record without any has none.",
+				Text: "What is kept of its place in the book (`overlay`) and in Static Views (`membership`): the names of fields, no values. Changes are retained for 90 days, unless the operator says otherwise. A record without any has none.",
 				Params: endpoint.PageParams(
 					defaultHistory,
 				), Data: endpoint.ListOf("changes", workspaceChangeSchema), Metadata: endpoint.ListMetadataSchema,

@@ -38,12 +38,12 @@ func (s *Server) changesRoutes() []endpoint.Route {
 				Endpoint: endpoint.Takes(query.ChangesRule(d), s.readChanges),
 				Doc: endpoint.Doc{
 					Tag: tagData, Summary: "Follow the changes of " + string(d),
-					Text: "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are kept for 90 days, unless the operator says otherwise.",
+					Text: "What changed of the global records, in the order in which searches saw it: new, changed, deleted and merged records, whether single changes or a new load brought them. A page has each record once, in its latest state. `{}` answers no changes, and a cursor from now on: taken before an export, the export and the changes after it are the data. Changes are retained for 90 days, unless the operator says otherwise.",
 					Free: "Without `records` it",
 					Examples: []endpoint.Example{
 						{Name: "now", Summary: "A cursor from now on", Body: []byte(`{}`)},
 						{
-							Name: "since", Summary: "What was told since a day, with two fields of each record",
+							Name: "since", Summary: "What was published since a day, with two fields of each record",
 							Body: []byte(`{"since":"2026-01-31","records":true,"fields":["id","updated_at"],"limit":50}`),
 						},
 					},
@@ -68,7 +68,7 @@ func changeSchema(d catalog.Dataset) *schema.Schema {
 			),
 		),
 		schema.Optional("into", schema.UUID().Described("Only of a `merge`: what the record became. That may have become another since.")),
-		schema.Required("at", schema.Time().Described("When the change was told: searches saw it.")),
+		schema.Required("at", schema.Time().Described("When the change was published: searches saw it.")),
 		schema.Required(
 			"changed",
 			schema.Array(schema.String("stage"), 0, 0).
@@ -92,7 +92,7 @@ var changesMetadataSchema = schema.Named("ChangesMetadata", schema.Object(
 	schema.Required("caught_up", schema.Boolean().Described("Nothing follows yet.")),
 	schema.Required(
 		"lag_s",
-		(&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was told; 0 if nothing follows.").
+		(&schema.Schema{Type: "number", Minimum: int64(0)}).Described("How many seconds ago the last change of the page was published; 0 if nothing follows.").
 			Example(0),
 	),
 	schema.Required("credits", schema.Integer(0, query.MaxChanges).Described("1 for each record.").Example(0)),

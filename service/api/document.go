@@ -47,7 +47,7 @@ func documentTags() []openapi.Tag {
 		{Name: tagFavorites, Description: "A user's own pointers to Views, in an order of their own."},
 		{Name: tagAlerts, Description: "Which records began to match a user's Dynamic Views."},
 		{Name: tagPeople, Description: "Who belongs to a workspace, and who is asked to."},
-		{Name: tagWebhooks, Description: "Addresses that are told of what happens, and the log of it."},
+		{Name: tagWebhooks, Description: "Addresses that are notified of events, and the log of it."},
 		{Name: tagKeys, Description: "Keys of the workspace: made, rotated and revoked by its owners and admins."},
 		{Name: tagIdentity, Description: "By which OpenID provider the people of the workspace sign in, and its domains."},
 		{Name: tagProvisioning, Description: "How the identity provider of a workspace says who is in it: tokens, people, groups."},

@@ -74,7 +74,7 @@ type withheldMetadata struct {
 var secretMetadataSchema = schema.Named("SecretMetadata", schema.Object(
 	schema.Required("credits", schema.Always(0)),
 	schema.Optional("withheld", schema.Array(schema.String("secret"), 0, 0).
-		Described("Only of a repetition: the members that the first answer had and this one does not, because secrets are not kept.")),
+		Described("Only of a repetition: the members that the first answer had and this one does not, because secrets are not stored.")),
 ))
 
 // storedForm is the stored form of an answer.

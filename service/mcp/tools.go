@@ -506,10 +506,10 @@ func (s *Server) tools(caller Caller) []tool {
 			run:    updateBook,
 		}, s.viewTool(caller), {
 			name: "changes_since", title: "Changes", scope: dataRead, hints: readOnly,
-			text: "Tells which records of a dataset changed since a time or a cursor: ids and names of changed fields. Free. Without both it answers a cursor from now on, metadata.next. get_records has the records.",
+			text: "Lists the records of a dataset that changed since a time or a cursor: ids and names of changed fields. Free. Without both it answers a cursor from now on, metadata.next. get_records has the records.",
 			input: takes([]string{"dataset"}, inDataset(datasets...), object{
 				"since": text("A time, a day such as 2026-02-14, or a relative date such as now-7d."), "cursor": text("metadata.next of the answer before."),
-				"limit": integer(1, maxLimit, 20, "Changes to tell."), "filters": conditionsOfTool("search_records")["filters"],
+				"limit": integer(1, maxLimit, 20, "Changes to return."), "filters": conditionsOfTool("search_records")["filters"],
 			}),
 			output: s.changesOutput(), run: changesSince,
 		}, {

@@ -55,7 +55,7 @@ type Answer struct {
 
 var errTooOld = fault.New(
 	fault.CursorTooOld,
-	"not all changes of the workspace since then are kept: ask for changes with {} to get a new cursor, then read everything again",
+	"not all changes of the workspace since then are retained: ask for changes with {} to get a new cursor, then read everything again",
 )
 
 // Begin returns the position of a request. Errors: BadRequest for a cursor that is not of

@@ -387,7 +387,7 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	// A checkpoint that somebody else wrote is not signed, and one more deleted event is
 	// missing.
 	_, err = w.system.Pool().
-		Exec(ctx, `UPDATE audit_chains SET kept_after = 3, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[2].Digest[:])
+		Exec(ctx, `UPDATE audit_chains SET checkpoint_number = 3, checkpoint_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[2].Digest[:])
 	fatal(t, err)
 	if r, err := auditlog.Verify(ctx, w.system, w.one.ID, nil, public); err != nil || len(r.Problems) == 0 {
 		t.Errorf("a forged checkpoint: %+v, %v", r, err)
@@ -395,7 +395,7 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	// Everything is deleted, and the chain continues where it was.
 	now, s.Retention = now.Add(24*time.Hour), time.Nanosecond
 	_, err = w.system.Pool().
-		Exec(ctx, `UPDATE audit_chains SET kept_after = 2, kept_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[1].Digest[:])
+		Exec(ctx, `UPDATE audit_chains SET checkpoint_number = 2, checkpoint_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[1].Digest[:])
 	fatal(t, err)
 	fatal(t, s.Work(ctx))
 	if strings.Contains(log.String(), "somebody wrote it") {
@@ -415,7 +415,7 @@ func TestRetentionOfABrokenChain(t *testing.T) {
 	for name, change := range map[string]string{
 		"edited":       `UPDATE audit_events SET action = 'api_key.revoked' WHERE workspace_id = $1 AND number = 2`,
 		"deleted":      `DELETE FROM audit_events WHERE workspace_id = $1 AND number = 1`,
-		"checkpoint":   `UPDATE audit_chains SET kept_digest = sha256('x') WHERE chain = $1`,
+		"checkpoint":   `UPDATE audit_chains SET checkpoint_digest = sha256('x') WHERE chain = $1`,
 		"last chained": `UPDATE audit_chains SET digest = sha256('x') WHERE chain = $1`,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,7 @@ var PresentationRule = rule.Object(
 	),
 	rule.Required("column_visibility", rule.ByKey("true or false by column", rule.Text(1, MaxColumnEntry), rule.Boolean(), MaxColumns).
 		Example(map[string]any{"notes": false}), func(p *Presentation) *map[string]bool { return &p.ColumnVisibility }),
-).Described("State of a web table, kept for it; searches do not use it.").Named("Presentation")
+).Described("State of a web table, stored for it; searches do not use it.").Named("Presentation")
 
 var columnSort = rule.Object(
 	rule.Required("id", rule.Verbatim(MaxColumnID).Example("name"), func(c *ColumnSort) *string { return &c.ID }),

@@ -17,10 +17,10 @@ const most = 20
 
 const states: Record<Webhook['views'][number]['state'], string> = {
   waiting: 'What matches now is being read.',
-  watching: 'It is told of what begins to match.',
+  watching: 'It is notified of what begins to match.',
   resting: '',
-  off: 'It is not told: the webhook is disabled.',
-  deleted: 'The View is deleted: it is told of nothing.',
+  off: 'It is not notified: the webhook is disabled.',
+  deleted: 'The View is deleted: it gets no events.',
 }
 
 /** WebhookViews chooses the Views whose new records a webhook gets, and shows their states. */
@@ -38,11 +38,11 @@ export function WebhookViews({ workspace, named, chosen, change }: Props) {
   ]
   const stateOf = (id: string) => {
     const view = chosen.includes(id) ? named.find((v) => v.view_id === id) : undefined
-    return view && (restText(view.rest, 'It has been told nothing') || states[view.state])
+    return view && (restText(view.rest, 'It has not been notified') || states[view.state])
   }
   return (
     <fieldset className="events">
-      <legend>Views that it is told of</legend>
+      <legend>Views that it is notified of</legend>
       {data && views.length === 0 && <p className="quiet">There is no View from “Save as View” yet.</p>}
       {views.map((v) => {
         const on = chosen.includes(v.id)

@@ -26,7 +26,7 @@ export function Webhooks({ workspace }: ScreenProps) {
       <header>
         <h1>Webhooks</h1>
         <p className="lead">
-          Programs that Atlas tells what happens in {workspace.name}, by HTTPS.{' '}
+          Programs that Atlas notifies of events in {workspace.name}, by HTTPS.{' '}
           {!administers && 'Owners and admins see and change them.'}
         </p>
       </header>
@@ -95,7 +95,7 @@ function Add({ workspace, made }: { workspace: string; made: (hook: Webhook) => 
           Add a webhook
         </button>
       </div>
-      <Events label="Tell it when" chosen={chosen} change={(event) => setChosen(toggled(chosen, event))} />
+      <Events label="Notify it when" chosen={chosen} change={(event) => setChosen(toggled(chosen, event))} />
       {save.error && <Notice error={save.error} refused="The webhook is not added" />}
     </form>
   )
@@ -133,13 +133,13 @@ interface HookProps {
 
 function Hook({ workspace, hook, rotated }: HookProps) {
   const save = useMutation(saveWebhook(workspace))
-  const tell = useMutation(testWebhook(workspace))
+  const test = useMutation(testWebhook(workspace))
   const rotate = useMutation(rotateWebhook(workspace))
   // By then the row is removed.
   const remove = useMutation({ ...removeWebhook(workspace), onSuccess: () => notify('The webhook is deleted') })
   const [asked, setAsked] = useState<'rotate' | 'remove'>()
   const [open, setOpen] = useState(false)
-  const error = save.error ?? tell.error
+  const error = save.error ?? test.error
   const chosen = save.isPending ? save.variables.events : hook.events
   const named = (save.isPending ? save.variables.view_ids : undefined) ?? hook.view_ids
   const set = (next: WebhookEvent[], views = named) =>
@@ -155,13 +155,13 @@ function Hook({ workspace, hook, rotated }: HookProps) {
       </div>
       {!hook.enabled && (
         <p className="problem">
-          It is told of nothing, because its receiver failed for 24 hours or is gone.{' '}
+          It gets no events, because its receiver failed for 24 hours or is gone.{' '}
           <button className="button" disabled={save.isPending} onClick={() => set(hook.events)}>
             Enable it
           </button>
         </p>
       )}
-      <Events label="Is told when" chosen={chosen} change={(event) => set(toggled(chosen, event))} />
+      <Events label="Is notified when" chosen={chosen} change={(event) => set(toggled(chosen, event))} />
       {chosen.includes('view.matched') && (
         <WebhookViews workspace={workspace} named={hook.views} chosen={named} change={(views) => set(chosen, views)} />
       )}
@@ -169,8 +169,8 @@ function Hook({ workspace, hook, rotated }: HookProps) {
       <div className="actions">
         <button
           className="button"
-          disabled={tell.isPending}
-          onClick={() => tell.mutate(hook.id, { onSuccess: () => setOpen(true) })}
+          disabled={test.isPending}
+          onClick={() => test.mutate(hook.id, { onSuccess: () => setOpen(true) })}
         >
           Send a test
         </button>
@@ -214,7 +214,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
           confirm={() => remove.mutate(hook.id)}
         >
           <p>
-            <bdi>{hook.url}</bdi> is told of nothing more, and the log of its deliveries is gone.
+            <bdi>{hook.url}</bdi> gets no more events, and the log of its deliveries is gone.
           </p>
         </Confirm>
       )}

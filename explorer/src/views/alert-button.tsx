@@ -19,7 +19,7 @@ export function AlertButton({ view }: { view: View }) {
       aria-label={`Alert: ${view.name}`}
       title={
         restText(alert?.rest ?? null) ||
-        (on ? 'You are told of what begins to match' : 'Tell me of what begins to match')
+        (on ? 'You are notified of what begins to match' : 'Notify me of what begins to match')
       }
       onClick={() => set.mutate(!on)}
     >

@@ -51,7 +51,7 @@ class ApiKeyAction(BaseModel):
     request_id: str | None = Field(..., description="Null: not known, or chosen by the client and no UUID.")
     undo: str = Field(
         ...,
-        description="Whether undoing it, with what the key did to the object later, is possible. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_kept`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted.",
+        description="Whether undoing it, with what the key did to the object later, is possible. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_stored`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted.",
     )
 
 
@@ -76,7 +76,7 @@ class ApiKeyActionOutcome(BaseModel):
     request_id: str | None = Field(..., description="Null: not known, or chosen by the client and no UUID.")
     outcome: str = Field(
         ...,
-        description="`undone`: with `dry_run`, it would be. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_kept`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted; `refused`: a rule forbids it.",
+        description="`undone`: with `dry_run`, it would be. `nothing_left`: it is as it was before already; `changed_since`: somebody else changed it later; `not_stored`: what it was is stored nowhere; `not_offered`: what is of this kind is not deleted; `refused`: a rule forbids it.",
     )
     reason: str | None = Field(None, description="Why it was refused.")
 
@@ -391,7 +391,7 @@ class ProvisionedPerson(BaseModel):
     )
     user_id: str | None = Field(..., description="Who they are; null before they first sign in.")
     role: str | None = Field(..., description="Null for who is no member.")
-    kept_at: AwareDatetime | None = Field(
+    removal_refused_at: AwareDatetime | None = Field(
         ..., description="When the provider last asked to end the membership of the last owner, who stays."
     )
     created_at: AwareDatetime
@@ -715,7 +715,7 @@ class WebhookView(BaseModel):
         description="`waiting`, `watching` and `resting` as those of an alert. `off`: the webhook is disabled, or did not choose `view.matched`. `deleted`: there is no such View anymore.",
     )
     rest: AlertRest | None = Field(
-        ..., description="Since when nothing is told, and why. Null unless `state` is `resting`."
+        ..., description="Since when nothing is reported, and why. Null unless `state` is `resting`."
     )
 
 
@@ -1000,15 +1000,16 @@ class Alert(BaseModel):
     view_name: str
     dataset: str
     state: str = Field(
-        ..., description="`waiting`: what matches is being read. `resting`: nothing is told; `rest` says why."
+        ...,
+        description="`waiting`: what matches is being read. `resting`: nothing is reported; `rest` says why.",
     )
     rest: AlertRest | None = Field(
-        ..., description="Since when nothing is told, and why. Null unless `state` is `resting`."
+        ..., description="Since when nothing is reported, and why. Null unless `state` is `resting`."
     )
     rest_seen: bool = Field(
         ..., description="False from when the alert begins to rest until one looks: `see_view`."
     )
-    new_count: int = Field(..., description="Records told since one looked.")
+    new_count: int = Field(..., description="Records reported since one looked.")
     latest: int = Field(..., description="The number of the View's latest entry; 0 when there is none.")
     email: str | None = Field(..., description="How often one is mailed what is new; null: not at all.")
     created_at: AwareDatetime
@@ -1320,7 +1321,7 @@ class PivotAxis(BaseModel):
 
 class Presentation(BaseModel):
     """
-    State of a web table, kept for it; searches do not use it.
+    State of a web table, stored for it; searches do not use it.
     """
 
     model_config = ConfigDict(

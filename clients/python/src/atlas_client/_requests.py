@@ -1847,7 +1847,7 @@ class NumberFilterByValue(TypedDict, closed=True):
 
 class Presentation(TypedDict, closed=True):
     """
-    State of a web table, kept for it; searches do not use it.
+    State of a web table, stored for it; searches do not use it.
     """
 
     version: Literal[1]
