@@ -21,10 +21,10 @@ type PruneOptions struct {
 // PruneReport is what Prune deleted or, in a dry run, would delete.
 type PruneReport struct {
 	DryRun bool `json:"dry_run"`
-	// Deleted and Kept are generations, the newest first. The served one is
+	// Deleted and Retained are generations, the newest first. The served one is
 	// never among the deleted.
-	Deleted []Generation `json:"deleted"`
-	Kept    []Generation `json:"kept"`
+	Deleted  []Generation `json:"deleted"`
+	Retained []Generation `json:"retained"`
 	// Freed is the size of the deleted ones on disk, in bytes, without replicas.
 	Freed int64 `json:"freed_bytes"`
 }
@@ -32,7 +32,7 @@ type PruneReport struct {
 // Prune deletes generations that are not served. It holds the lease of loads, so no load is
 // filling an unfinished generation meanwhile.
 func Prune(ctx context.Context, o PruneOptions) (PruneReport, error) {
-	report := PruneReport{DryRun: o.DryRun, Deleted: []Generation{}, Kept: []Generation{}}
+	report := PruneReport{DryRun: o.DryRun, Deleted: []Generation{}, Retained: []Generation{}}
 	if o.Keep < 0 {
 		return report, fault.New(fault.BadRequest, "no fewer than 0 generations can be kept")
 	}
@@ -49,7 +49,7 @@ func (o PruneOptions) prune(ctx context.Context, report *PruneReport) error {
 	var indices []string
 	for _, g := range all {
 		if keep[g.Name] {
-			report.Kept = append(report.Kept, g)
+			report.Retained = append(report.Retained, g)
 			continue
 		}
 		report.Deleted = append(report.Deleted, g)

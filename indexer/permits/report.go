@@ -62,7 +62,7 @@ type Names struct {
 	Firms    int64 `json:"firms"`
 	Persons  int64 `json:"persons"`
 	Doubtful int64 `json:"doubtful"`
-	Kept     int64 `json:"kept_persons"`
+	Retained int64 `json:"retained_persons"`
 }
 
 // Changes counts the permits of a delta, and its signals by type.
@@ -105,7 +105,7 @@ func (r *Report) row(file string, p *permit.Permit) {
 	r.Names.Firms += int64(p.Who.Firms)
 	r.Names.Persons += int64(p.Who.Persons)
 	r.Names.Doubtful += int64(p.Who.Doubtful)
-	r.Names.Kept += int64(p.Who.Kept)
+	r.Names.Retained += int64(p.Who.Retained)
 	for _, f := range fields(p) {
 		if f.known {
 			r.Fields[f.name]++

@@ -104,7 +104,7 @@ func TestRepetitionsOfChanges(t *testing.T) {
 			Scan(&rows, &bytes, &found),
 	)
 	if rows != n || found != 0 {
-		t.Errorf("%d of %d kept answers, %d with secrets", rows, n, found)
+		t.Errorf("%d of %d stored answers, %d with secrets", rows, n, found)
 	}
 	t.Logf("%d answers of %d bytes", rows, bytes)
 }

@@ -209,11 +209,11 @@ func whyStored(table string) string {
 	case "audit_values":
 		return "what events of the audit log stand for: atlas audit erase takes it away"
 	case "data_changes", "workspace_changes", "deleted_records", "view_alert_entries", "dismissed_signals":
-		return "the id in what changed: kept for a time"
+		return "the id in what changed: stored for a time"
 	case "held_records", "suppressed_records", "erasure_links":
 		return "the id: it goes when the document is gone"
 	case "jobs", "stored_answers":
-		return "background work, or an answer to be repeated: kept for a day"
+		return "background work, or an answer to be replayed: stored for a day"
 	}
 	return "see docs/stored.md"
 }
@@ -241,7 +241,7 @@ func (c *suppressReport) inRedis(ctx context.Context, values []string) (left []r
 		}
 	}
 	if n > 0 {
-		left = []remainder{{"redis", c.RedisPrefix + "*", n, "kept for at most 24 hours"}}
+		left = []remainder{{"redis", c.RedisPrefix + "*", n, "stored for at most 24 hours"}}
 	}
 	return left, keys.Err()
 }

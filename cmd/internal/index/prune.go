@@ -45,8 +45,8 @@ func (c *Prune) Run(ctx context.Context, s *cli.Streams) error {
 		for _, g := range report.Deleted {
 			_, _ = fmt.Fprintf(s.Out, "%s %s (%s): %d documents, %s\n", verb, g.Name, g.State, g.Documents, size(g.Bytes))
 		}
-		for _, g := range report.Kept {
-			_, _ = fmt.Fprintf(s.Out, "kept %s (%s)\n", g.Name, g.State)
+		for _, g := range report.Retained {
+			_, _ = fmt.Fprintf(s.Out, "retained %s (%s)\n", g.Name, g.State)
 		}
 		_, err = fmt.Fprintf(s.Out, "generations %s: %d, %s\n", sum, len(report.Deleted), size(report.Freed))
 		return err

@@ -75,8 +75,8 @@ func qualityPage(to io.Writer, d *source.Description, q *permits.Quality) error 
 		_, _ = fmt.Fprintf(to, "| %s | %d |\n", of.name, of.count)
 	}
 	_, _ = fmt.Fprintf(
-		to, "\nNames: %d of firms, %d of persons and %d doubtful, which become no record; %d persons kept.\n",
-		q.Names.Firms, q.Names.Persons, q.Names.Doubtful, q.Names.Kept,
+		to, "\nNames: %d of firms, %d of persons and %d doubtful, which become no record; %d persons retained.\n",
+		q.Names.Firms, q.Names.Persons, q.Names.Doubtful, q.Names.Retained,
 	)
 	_, _ = fmt.Fprint(to, "\n| Field | Unknown |\n|---|--:|\n")
 	for _, name := range permits.FieldNames() {

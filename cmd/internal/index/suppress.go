@@ -33,7 +33,7 @@ type Suppress struct {
 	Add    suppressAdd    `cmd:"" help:"Erase a person, a firm or a project, and keep it out of all later loads."`
 	List   suppressList   `cmd:"" help:"List what is suppressed. It has no values, only digests."`
 	Remove suppressRemove `cmd:"" help:"Allow loading again. What was erased does not come back by itself."`
-	Export suppressExport `cmd:"" help:"Write the list, to be kept apart from backups."`
+	Export suppressExport `cmd:"" help:"Write the list, to be stored apart from backups."`
 	Report suppressReport `cmd:"" help:"Search all stores for a value, and list what is left and why."`
 	Import suppressImport `cmd:"" help:"Add an exported list, and erase what it has: after a backup was restored, before servers start."`
 }
@@ -149,7 +149,7 @@ func (c *suppressConfig) finish(ctx context.Context, s *cli.Streams, e *eraser.E
 	}
 	_, err = fmt.Fprintf(
 		s.Out,
-		"records erased: %d, in %d generations; of workspaces: %d overlays, %d memberships, %d kept answers; dead letters: %d\n",
+		"records erased: %d, in %d generations; of workspaces: %d overlays, %d memberships, %d stored answers; dead letters: %d\n",
 		outcome.Records.Len(),
 		len(outcome.Generations),
 		outcome.Overlays,
@@ -184,7 +184,7 @@ type suppressAdd struct {
 
 // Help is shown below the options.
 func (suppressAdd) Help() string {
-	return `The records are deleted from every generation, workspaces lose what they have of them, and loads and deltas leave them out from then on, counted as suppressed. Of the value only a keyed digest is kept. Killed half-way, the same command ends it. While a load is at work the records are deleted at once, and the rest when it has ended (--wait).
+	return `The records are deleted from every generation, workspaces lose what they have of them, and loads and deltas leave them out from then on, counted as suppressed. Of the value only a keyed digest is stored. Killed half-way, the same command ends it. While a load is at work the records are deleted at once, and the rest when it has ended (--wait).
 
 Status: 0 erased, 1 not finished (the same command goes on), 2 arguments or configuration make no sense, or the value is of several records and --all is missing.`
 }

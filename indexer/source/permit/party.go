@@ -27,7 +27,7 @@ type Party struct {
 }
 
 // Who counts the names of a permit by kind.
-type Who struct{ Firms, Persons, Doubtful, Kept int }
+type Who struct{ Firms, Persons, Doubtful, Retained int }
 
 func compileParty(f source.Firm, number int, columns *value.Columns) (party, error) {
 	p := party{number: number, cell: f.Cell, keep: f.Persons == "keep"}
@@ -120,7 +120,7 @@ func (s *Source) addParty(p *Permit, y *party, name, role string) {
 	case kind == people.Firm:
 		p.Who.Firms++
 	case y.keep:
-		p.Who.Kept++
+		p.Who.Retained++
 	case kind == people.Person:
 		p.Who.Persons++
 		return
