@@ -1,30 +1,15 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useState } from 'react'
-import { apiKeysQuery, createKey, revokeKey, rotateKey, type ApiKey, type KeyScope } from '../api/api-keys'
+import { useState } from 'react'
+import { apiKeysQuery, createKey, type ApiKey, type KeyScope } from '../api/api-keys'
 import { membersQuery, nameOf } from '../api/people'
-import { sessionQuery } from '../api/queries'
-import { formatMoment, formatNumber } from '../format'
+import { formatMoment } from '../format'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
-import { notify } from '../ui/toast'
-import { Confirm } from './confirm'
-import {
-  goesOn,
-  lives,
-  makerOf,
-  networksOf,
-  outsideOf,
-  rotates,
-  scopes,
-  stateOf,
-  toggledScope,
-  useOf,
-} from './key-texts'
+import { Key } from './api-key'
+import { lives, makerOf, networksOf, scopes, toggledScope } from './key-texts'
 import { Policy } from './key-policy'
 import { NameAndLife } from './name-and-life'
 import { Secret } from './secret'
-
-const KeyActions = lazy(() => import('./key-actions'))
 
 /** ApiKeys are the keys with which programs act in the workspace. */
 export function ApiKeys({ workspace }: ScreenProps) {
@@ -142,116 +127,5 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
       </label>
       {create.error && <Notice error={create.error} refused="No key was made" />}
     </form>
-  )
-}
-
-interface KeyProps {
-  workspace: string
-  of: ApiKey
-  maker: string
-  rotated: (key: ApiKey) => void
-}
-
-function Key({ workspace, of, maker, rotated }: KeyProps) {
-  const rotate = useMutation(rotateKey(workspace))
-  const revoke = useMutation(revokeKey(workspace))
-  const [asked, setAsked] = useState<'rotate' | 'revoke'>()
-  const [hours, setHours] = useState(24)
-  const [open, setOpen] = useState(false)
-  const person = useQuery(sessionQuery).data?.id
-  const on = goesOn(of)
-  const own = rotates(person, of)
-  return (
-    <li aria-label={of.name}>
-      <div className="webhook-head">
-        <bdi>{of.name}</bdi>
-        <span className={of.state === 'active' ? 'badge' : 'badge problem'}>{stateOf(of)}</span>
-      </div>
-      <p className="quiet key-facts">
-        <code>{of.start}…</code> {useOf(of)}. Made by <bdi>{maker}</bdi>. It may {of.scopes.join(', ')}
-        {of.networks.length > 0 && `, from ${of.networks.join(', ')} only`}
-        {of.daily_credits !== null && `, up to ${formatNumber(of.daily_credits)} credits a day`}.
-        {of.old_secret_until &&
-          ` The secret before the last rotation is good until ${formatMoment(new Date(of.old_secret_until))}.`}
-      </p>
-      {outsideOf(of) && <p className="problem">{outsideOf(of)}.</p>}
-      <div className="actions">
-        {on && own && (
-          <button className="button" onClick={() => setAsked('rotate')}>
-            New secret
-          </button>
-        )}
-        {of.state !== 'revoked' && (
-          <button className="button" onClick={() => setAsked('revoke')}>
-            Revoke
-          </button>
-        )}
-        <button className="button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          What it did
-        </button>
-      </div>
-      {open && (
-        <Suspense fallback={<div className="skeleton" style={{ height: 96 }} />}>
-          <KeyActions workspace={workspace} of={of} />
-        </Suspense>
-      )}
-      {asked === 'rotate' && (
-        <Confirm
-          title="Make a new secret?"
-          action="Make a new secret"
-          error={rotate.error}
-          busy={rotate.isPending}
-          close={() => setAsked(undefined)}
-          confirm={() =>
-            rotate.mutate(
-              { id: of.id, hours },
-              {
-                onSuccess: (made) => {
-                  setAsked(undefined)
-                  rotated(made)
-                  rotate.reset()
-                },
-              },
-            )
-          }
-        >
-          <p>
-            <bdi>{of.name}</bdi> stays the same key: its scopes, its end and its networks do not change.
-            {hours === 0 && ' The keys that it made end now.'}
-          </p>
-          <label className="networks">
-            The secret of now is good
-            <select className="control" value={hours} onChange={(e) => setHours(Number(e.target.value))}>
-              <option value={24}>for another day</option>
-              <option value={168}>for another week</option>
-              <option value={0}>no longer: it leaked</option>
-            </select>
-          </label>
-        </Confirm>
-      )}
-      {asked === 'revoke' && (
-        <Confirm
-          title="Revoke the key?"
-          action="Revoke"
-          error={revoke.error}
-          busy={revoke.isPending}
-          close={() => setAsked(undefined)}
-          confirm={() =>
-            revoke.mutate(of.id, {
-              onSuccess: () => {
-                setAsked(undefined)
-                notify('The key is revoked')
-              },
-            })
-          }
-        >
-          <p>
-            Whoever uses <bdi>{of.name}</bdi> is refused within 5 seconds, for good, and so are the keys that it made.
-            {of.by_operator && ' The operator made it: it ends in this workspace only.'}
-            {!of.by_operator && !own && ' Only who made it gives it a new secret: make another in its place.'}
-          </p>
-        </Confirm>
-      )}
-    </li>
   )
 }

@@ -2,15 +2,19 @@ import type { ReactNode } from 'react'
 import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 
-interface Props {
-  title: string
-  children: ReactNode
-  /** The label of the button. */
-  action: string
+/** Asked is a change that waits for an answer. */
+export interface Asked {
   error: Error | null
   busy: boolean
   confirm: () => void
   close: () => void
+}
+
+interface Props extends Asked {
+  title: string
+  children: ReactNode
+  /** The label of the button. */
+  action: string
 }
 
 /** Confirm asks before something that cannot be undone. */

@@ -51,39 +51,16 @@ export function Invitations({ workspace }: { workspace: string }) {
           <h2>Invited</h2>
           <ul className="people" aria-label="Invited">
             {open.data.map((i) => (
-              <li key={i.id}>
-                <span className="who">
-                  <b>
-                    <bdi>{i.email}</bdi>
-                  </b>
-                  <span>
-                    {i.status === 'Expired'
-                      ? `expired on ${formatDay(i.expires_at)}`
-                      : `until ${formatMoment(new Date(i.expires_at))}`}
-                    {i.sent_at ? `, e-mail sent ${formatMoment(new Date(i.sent_at))}` : ''}
-                  </span>
-                </span>
-                <span className="role">{i.role === 'admin' ? 'Admin' : 'Member'}</span>
-                <button
-                  className="button"
-                  title="The former link stops working"
-                  aria-label={`New link for ${i.email}`}
-                  disabled={make.isPending}
-                  onClick={() => make.mutate({ email: i.email, role: i.role, replace: true })}
-                >
-                  New link
-                </button>
-                <button
-                  className="button"
-                  aria-label={`Revoke the invitation of ${i.email}`}
-                  onClick={() => {
-                    end.reset()
-                    setEnding(i)
-                  }}
-                >
-                  Revoke
-                </button>
-              </li>
+              <Invited
+                key={i.id}
+                invitation={i}
+                busy={make.isPending}
+                replace={() => make.mutate({ email: i.email, role: i.role, replace: true })}
+                revoke={() => {
+                  end.reset()
+                  setEnding(i)
+                }}
+              />
             ))}
           </ul>
         </>
@@ -111,6 +88,44 @@ export function Invitations({ workspace }: { workspace: string }) {
         </Confirm>
       )}
     </section>
+  )
+}
+
+interface InvitedProps {
+  invitation: Invitation
+  /** An invitation is being made. */
+  busy: boolean
+  replace: () => void
+  revoke: () => void
+}
+
+/** Invited is an open invitation in the list. */
+function Invited({ invitation: { email, role, status, expires_at, sent_at }, busy, replace, revoke }: InvitedProps) {
+  return (
+    <li>
+      <span className="who">
+        <b>
+          <bdi>{email}</bdi>
+        </b>
+        <span>
+          {status === 'Expired' ? `expired on ${formatDay(expires_at)}` : `until ${formatMoment(new Date(expires_at))}`}
+          {sent_at ? `, e-mail sent ${formatMoment(new Date(sent_at))}` : ''}
+        </span>
+      </span>
+      <span className="role">{role === 'admin' ? 'Admin' : 'Member'}</span>
+      <button
+        className="button"
+        title="The former link stops working"
+        aria-label={`New link for ${email}`}
+        disabled={busy}
+        onClick={replace}
+      >
+        New link
+      </button>
+      <button className="button" aria-label={`Revoke the invitation of ${email}`} onClick={revoke}>
+        Revoke
+      </button>
+    </li>
   )
 }
 

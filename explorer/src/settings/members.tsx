@@ -3,19 +3,14 @@ import { useState } from 'react'
 import { membersQuery, nameOf, removeMember, setRole, type Member, type Role } from '../api/people'
 import { sessionQuery } from '../api/queries'
 import { capital } from '../datasets'
-import { formatDay } from '../format'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
-import { Confirm } from './confirm'
+import { Confirm, type Asked } from './confirm'
 import { Invitations } from './invitations'
+import { MemberControls, MemberRow, roles } from './member-row'
 
-const roles: { role: Role; may: string }[] = [
-  { role: 'owner', may: 'can do everything, and alone can make others owners' },
-  { role: 'admin', may: 'can also invite people, change their roles and remove them' },
-  { role: 'member', may: 'can search, and work on the book and the Views' },
-]
-
+/** Members are who works in the workspace, and who is invited to it. */
 export function Members({ workspace }: ScreenProps) {
   const me = useQuery(sessionQuery).data?.id
   const members = useQuery(membersQuery(workspace.id))
@@ -24,10 +19,10 @@ export function Members({ workspace }: ScreenProps) {
   const [demoted, setDemoted] = useState<Member>()
   const change = useMutation(setRole(workspace.id))
   const remove = useMutation(removeMember(workspace.id))
-  const mine = workspace.role
-  const administers = mine === 'owner' || mine === 'admin'
-  const owners = members.data?.filter((m) => m.role === 'owner').length ?? 0
-  const onlyOwner = (m: Member) => m.role === 'owner' && owners === 1
+  const byOwner = workspace.role === 'owner'
+  const administers = byOwner || workspace.role === 'admin'
+  const owners = members.data?.filter((m) => m.role === 'owner') ?? []
+  const onlyOwner = owners.length === 1 ? owners[0] : undefined
   const set = (m: Member, role: Role) =>
     change.mutate(
       { id: m.id, role },
@@ -50,79 +45,32 @@ export function Members({ workspace }: ScreenProps) {
       {members.data && (
         <ul className="people" aria-label="Members">
           {members.data.map((m) => (
-            <li key={m.id}>
-              <span className="who">
-                <b>
-                  <bdi>{nameOf(m)}</bdi>
-                  {m.id === me && <span className="badge">You</span>}
-                </b>
-                <bdi>{m.email}</bdi>
-              </span>
-              <span className="quiet since">since {formatDay(m.joined_at)}</span>
+            <MemberRow key={m.id} member={m} isMe={m.id === me}>
               {administers ? (
-                <select
-                  aria-label={`Role of ${nameOf(m)}`}
-                  value={m.role}
-                  disabled={onlyOwner(m) || (mine !== 'owner' && m.role === 'owner') || change.isPending}
-                  title={
-                    onlyOwner(m) ? 'A workspace has at least one owner: make somebody else an owner first' : undefined
-                  }
-                  onChange={(e) => {
-                    const role = e.target.value as Role
-                    if (role === 'member') setDemoted(m)
-                    else set(m, role)
-                  }}
-                >
-                  {roles.map(({ role }) => (
-                    <option key={role} value={role} disabled={role === 'owner' && mine !== 'owner'}>
-                      {capital(role)}
-                    </option>
-                  ))}
-                </select>
-              ) : (
-                <span className="role">{capital(m.role)}</span>
-              )}
-              {administers && (
-                <button
-                  className="button"
-                  disabled={m.id === me || onlyOwner(m)}
-                  title={
-                    m.id === me
-                      ? 'You cannot remove yourself: another owner or admin can'
-                      : onlyOwner(m)
-                        ? 'A workspace has at least one owner'
-                        : undefined
-                  }
-                  aria-label={`Remove ${nameOf(m)}`}
-                  onClick={() => {
+                <MemberControls
+                  member={m}
+                  isMe={m.id === me}
+                  onlyOwner={m === onlyOwner}
+                  byOwner={byOwner}
+                  busy={change.isPending}
+                  setRole={(role) => (role === 'member' ? setDemoted(m) : set(m, role))}
+                  remove={() => {
                     remove.reset()
                     setLeaving(m)
                   }}
-                >
-                  Remove
-                </button>
+                />
+              ) : (
+                <span className="role">{capital(m.role)}</span>
               )}
-            </li>
+            </MemberRow>
           ))}
         </ul>
       )}
-      {members.data && administers && (
-        <p className="quiet notes">
-          {roles.map(({ role, may }) => (
-            <span key={role}>
-              <b>{capital(role)}</b> {may}.{' '}
-            </span>
-          ))}
-          {onlyOwnerIsMe(members.data, me, owners)
-            ? 'You are the only owner: to leave, make somebody else an owner, who can then remove you.'
-            : 'To leave, ask another owner or admin to remove you.'}
-        </p>
-      )}
+      {members.data && administers && <Notes onlyOwnerIsMe={onlyOwner !== undefined && onlyOwner.id === me} />}
       {administers && <Invitations workspace={workspace.id} />}
       {demoted && (
-        <Confirm
-          title={`Make ${nameOf(demoted)} a member?`}
-          action="Make a member"
+        <Demotion
+          of={demoted}
           error={null}
           busy={change.isPending}
           close={() => setDemoted(undefined)}
@@ -130,16 +78,11 @@ export function Members({ workspace }: ScreenProps) {
             set(demoted, 'member')
             setDemoted(undefined)
           }}
-        >
-          <p>
-            <bdi>{demoted.email}</bdi> administers nothing any more. The API keys that they made end, for good.
-          </p>
-        </Confirm>
+        />
       )}
       {leaving && (
-        <Confirm
-          title={`Remove ${nameOf(leaving)}?`}
-          action="Remove"
+        <Removal
+          of={leaving}
           error={remove.error}
           busy={remove.isPending}
           close={() => setLeaving(undefined)}
@@ -151,17 +94,50 @@ export function Members({ workspace }: ScreenProps) {
               },
             })
           }
-        >
-          <p>
-            <bdi>{leaving.email}</bdi> loses access within five seconds, in open pages too. What they added to the book
-            and the Views stays; their Favorites are deleted, and the API keys that they made end. They can come back by
-            a new invitation.
-          </p>
-        </Confirm>
+        />
       )}
     </>
   )
 }
+
 const article = (role: Role) => (role === 'member' ? 'a member' : `an ${role}`)
-const onlyOwnerIsMe = (all: Member[], me: string | undefined, owners: number) =>
-  owners === 1 && all.some((m) => m.id === me && m.role === 'owner')
+
+/** Notes say what each role may do, and how to leave. */
+function Notes({ onlyOwnerIsMe }: { onlyOwnerIsMe: boolean }) {
+  return (
+    <p className="quiet notes">
+      {roles.map(({ role, may }) => (
+        <span key={role}>
+          <b>{capital(role)}</b> {may}.{' '}
+        </span>
+      ))}
+      {onlyOwnerIsMe
+        ? 'You are the only owner: to leave, make somebody else an owner, who can then remove you.'
+        : 'To leave, ask another owner or admin to remove you.'}
+    </p>
+  )
+}
+
+/** Demotion asks before somebody who administers becomes a member. */
+function Demotion({ of, ...asked }: Asked & { of: Member }) {
+  return (
+    <Confirm title={`Make ${nameOf(of)} a member?`} action="Make a member" {...asked}>
+      <p>
+        <bdi>{of.email}</bdi> administers nothing any more. The API keys that they made end, for good.
+      </p>
+    </Confirm>
+  )
+}
+
+/** Removal asks before a member is removed. */
+function Removal({ of, ...asked }: Asked & { of: Member }) {
+  return (
+    <Confirm title={`Remove ${nameOf(of)}?`} action="Remove" {...asked}>
+      <p>
+        <bdi>{of.email}</bdi> loses access within five seconds, in open pages too. What they added to the book and the
+        Views stays; their Favorites are deleted, and the API keys that they made end. They can come back by a new
+        invitation.
+      </p>
+    </Confirm>
+  )
+}
