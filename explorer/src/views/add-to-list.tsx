@@ -1,26 +1,15 @@
-import { useInfiniteQuery, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useDeferredValue, useId, useState } from 'react'
-import { leftOf } from '../api/batch'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
 import type { Book } from '../api/book'
-import {
-  addRecords,
-  newList,
-  recordsChanged,
-  removeAgain,
-  saveView,
-  viewDatasets,
-  viewQuery,
-  viewsQuery,
-  type View,
-} from '../api/views'
+import { addRecords, newList, recordsChanged, removeAgain, saveView, viewQuery, type View } from '../api/views'
 import { link } from '../address'
 import { counted } from '../datasets'
-import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
-import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
+import { BatchActions } from './batch-actions'
 import { BatchProgress } from './batch-progress'
+import { ListChoice } from './list-choice'
 import { NameField } from './name-field'
 import { SaveProblem } from './save-problem'
 import { useBatch } from './use-batch'
@@ -36,20 +25,9 @@ interface Props {
 export default function AddToList({ dataset, ids, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
-  const [text, setText] = useState('')
-  const query = useDeferredValue(text.trim())
-  const lists = useInfiniteQuery(
-    viewsQuery(workspace.id, {
-      dataset: viewDatasets[dataset],
-      view_type: 'static',
-      ...(query ? { query } : {}),
-    }),
-  )
-  const found = lists.data?.pages.flat() ?? []
   const [chosen, setChosen] = useState<View>()
   const [name, setName] = useState<string>()
   const batch = useBatch()
-  const group = useId()
   const add = useMutation({
     mutationFn: async () => {
       const created = name === undefined ? undefined : await saveView(workspace.id, newList(dataset, name))
@@ -75,38 +53,23 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
   const what = counted(new Set(ids).size, dataset)
 
   if (batch.total > 0 && chosen) {
-    const left = leftOf(ids, batch.outcomes)
     return (
       <Dialog title={`Add to “${chosen.name}”`} onClose={batch.running ? undefined : onClose}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are in the list now" />
         {!batch.running && now.data && <p>The list has {counted(now.data.record_count ?? 0, dataset)}.</p>}
-        <div className="actions">
-          {batch.running ? (
-            <button className="button" onClick={batch.stop}>
-              Stop
-            </button>
-          ) : (
-            <>
-              {left.length > 0 && (
-                <button
-                  className="button"
-                  onClick={() => {
-                    const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
-                    void run.then(() => recordsChanged(client, chosen))
-                  }}
-                >
-                  Try {formatNumber(left.length)} again
-                </button>
-              )}
-              <a className="button" {...link(addressOf(chosen))}>
-                Open the list
-              </a>
-              <button className="button primary" autoFocus onClick={onClose}>
-                Done
-              </button>
-            </>
-          )}
-        </div>
+        <BatchActions
+          batch={batch}
+          ids={ids}
+          again={(left) => {
+            const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
+            void run.then(() => recordsChanged(client, chosen))
+          }}
+          done={onClose}
+        >
+          <a className="button" {...link(addressOf(chosen))}>
+            Open the list
+          </a>
+        </BatchActions>
       </Dialog>
     )
   }
@@ -119,48 +82,14 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
           add.mutate()
         }}
       >
-        {(found.length > 7 || text) && (
-          <input
-            className="within"
-            type="text"
-            placeholder="Search lists"
-            aria-label="Search lists"
-            value={text}
-            onChange={(e) => setText(e.target.value)}
-          />
-        )}
-        {lists.error && <Notice error={lists.error} retry={() => void lists.refetch()} />}
-        {lists.isPending && !lists.error && <div className="skeleton line" style={{ width: '60%' }} />}
-        {lists.data && (
-          <fieldset className="choice-list scrolls">
-            <legend className="sr">Lists</legend>
-            {found.map((v) => (
-              <label key={v.id}>
-                <input
-                  type="radio"
-                  name={group}
-                  checked={name === undefined && chosen?.id === v.id}
-                  onChange={() => {
-                    setChosen(v)
-                    setName(undefined)
-                  }}
-                />
-                <bdi>{v.name}</bdi>
-                <span className="count">{formatNumber(v.record_count ?? 0)}</span>
-              </label>
-            ))}
-            {found.length === 0 && text && <p className="quiet">No list is called so.</p>}
-            <label>
-              <input type="radio" name={group} checked={name !== undefined} onChange={() => setName('')} />
-              <span>A new list</span>
-            </label>
-          </fieldset>
-        )}
-        {lists.hasNextPage && (
-          <button type="button" className="link" onClick={() => void lists.fetchNextPage()}>
-            Show more lists
-          </button>
-        )}
+        <ListChoice
+          dataset={dataset}
+          chosen={name === undefined ? chosen : 'new'}
+          choose={(list) => {
+            if (list !== 'new') setChosen(list)
+            setName(list === 'new' ? '' : undefined)
+          }}
+        />
         {name !== undefined && <NameField value={name} onChange={setName} />}
         {add.error && <SaveProblem error={add.error} />}
         <div className="actions">

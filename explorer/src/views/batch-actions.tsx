@@ -1,19 +1,21 @@
 import type { ReactNode } from 'react'
+import { leftOf } from '../api/batch'
 import { formatNumber } from '../format'
 import type { Batch } from './use-batch'
 
 interface Props {
   batch: Batch
-  /** The ids of records that a restart would do. */
-  left: string[]
-  again: (() => void) | undefined
+  /** All records. */
+  ids: string[]
+  again: (left: string[]) => void
   done: () => void
   /** Further actions at the end. */
   children?: ReactNode
 }
 
-/** BatchActions stop a batch, or restart it for the records that failed and leave it. */
-export function BatchActions({ batch, left, again, done, children }: Props) {
+/** BatchActions stop a batch, or restart it for the records that are left, and leave it. */
+export function BatchActions({ batch, ids, again, done, children }: Props) {
+  const left = leftOf(ids, batch.outcomes)
   return (
     <div className="actions">
       {batch.running ? (
@@ -22,8 +24,8 @@ export function BatchActions({ batch, left, again, done, children }: Props) {
         </button>
       ) : (
         <>
-          {again && left.length > 0 && (
-            <button className="button" onClick={again}>
+          {left.length > 0 && (
+            <button className="button" onClick={() => again(left)}>
               Try {formatNumber(left.length)} again
             </button>
           )}

@@ -1,51 +1,26 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Plus } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
-import { viewDatasets, viewsQuery, type Narrowing, type View } from '../api/views'
-import { books } from '../api/book'
-import { go, link, useAddress } from '../address'
-import { capital, nouns } from '../datasets'
+import { useEffect, useState } from 'react'
+import { viewsQuery, type View } from '../api/views'
+import { go, link } from '../address'
 import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { Notice } from '../ui/notice'
 import { Favorites } from './favorites'
 import { NewList } from './new-list'
+import { useNarrowing } from './use-narrowing'
 import { ViewRow } from './view-row'
-
-const kinds: [View['view_type'] | undefined, string][] = [
-  [undefined, 'All'],
-  ['dynamic', 'Saved searches'],
-  ['static', 'Lists'],
-]
-
-/** How long typing pauses before the list follows, in milliseconds. */
-const pause = 250
+import { ViewsFilters } from './views-filters'
 
 /** ViewsList has all Views of the workspace, and the user's Favorites. */
 export function ViewsList({ workspace }: ScreenProps) {
-  const params = new URLSearchParams(useAddress().search)
-  const query = params.get('q') ?? ''
-  const dataset = Object.values(viewDatasets).find((d) => d === params.get('dataset'))
-  const kind = kinds.find(([k]) => k === params.get('kind'))?.[0]
-  const narrowing: Narrowing = {
-    ...(query ? { query } : {}),
-    ...(dataset ? { dataset } : {}),
-    ...(kind ? { view_type: kind } : {}),
-  }
+  const { narrowing, narrow } = useNarrowing()
   const views = useInfiniteQuery(viewsQuery(workspace.id, narrowing))
   const found = views.data?.pages.flat() ?? []
   const [creating, setCreating] = useState(false)
   useEffect(() => {
     document.title = 'Views · Atlas'
   }, [])
-  const set = (name: string, value: string | undefined) => {
-    const next = new URLSearchParams(location.search)
-    if (value) next.set(name, value)
-    else next.delete(name)
-    go(next.size > 0 ? `/views?${next}` : '/views', { replace: true })
-  }
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const narrowed = Object.keys(narrowing).length > 0
   return (
     <div className="screen">
       <Top workspace={workspace} />
@@ -59,37 +34,7 @@ export function ViewsList({ workspace }: ScreenProps) {
               <Plus size={14} aria-hidden /> New list
             </button>
           </div>
-          <div className="views-filters">
-            <input
-              key={query === '' ? 'empty' : 'some'}
-              type="text"
-              className="within"
-              placeholder="Search by name"
-              aria-label="Search Views by name"
-              defaultValue={query}
-              autoFocus={query !== ''}
-              onChange={({ target: { value } }) => {
-                clearTimeout(timer.current)
-                timer.current = setTimeout(() => set('q', value.trim()), pause)
-              }}
-            />
-            <div className="segments" role="radiogroup" aria-label="Kind">
-              {kinds.map(([k, label]) => (
-                <label key={label}>
-                  <input type="radio" name="kind" checked={kind === k} onChange={() => set('kind', k)} />
-                  <span>{label}</span>
-                </label>
-              ))}
-            </div>
-            <select aria-label="Dataset" value={dataset ?? ''} onChange={(e) => set('dataset', e.target.value)}>
-              <option value="">All datasets</option>
-              {books.map((b) => (
-                <option key={b} value={viewDatasets[b]}>
-                  {capital(nouns[b].many)}
-                </option>
-              ))}
-            </select>
-          </div>
+          <ViewsFilters narrowing={narrowing} narrow={narrow} />
           {views.error && !views.data ? (
             <Notice error={views.error} retry={() => void views.refetch()} />
           ) : views.isPending ? (
@@ -99,29 +44,9 @@ export function ViewsList({ workspace }: ScreenProps) {
               ))}
             </div>
           ) : found.length === 0 ? (
-            <Empty narrowed={narrowed} create={() => setCreating(true)} />
+            <Empty narrowed={Object.keys(narrowing).length > 0} create={() => setCreating(true)} />
           ) : (
-            <table className="views-table">
-              <thead>
-                <tr>
-                  <th>
-                    <span className="sr">Favorite</span>
-                  </th>
-                  <th>Name</th>
-                  <th>Kind</th>
-                  <th className="numeric">Records</th>
-                  <th>Changed</th>
-                  <th>
-                    <span className="sr">More</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {found.map((v) => (
-                  <ViewRow key={v.id} view={v} />
-                ))}
-              </tbody>
-            </table>
+            <ViewsTable views={found} />
           )}
           {views.hasNextPage && (
             <button
@@ -136,6 +61,32 @@ export function ViewsList({ workspace }: ScreenProps) {
       </div>
       {creating && <NewList workspace={workspace.id} onClose={() => setCreating(false)} />}
     </div>
+  )
+}
+
+function ViewsTable({ views }: { views: View[] }) {
+  return (
+    <table className="views-table">
+      <thead>
+        <tr>
+          <th>
+            <span className="sr">Favorite</span>
+          </th>
+          <th>Name</th>
+          <th>Kind</th>
+          <th className="numeric">Records</th>
+          <th>Changed</th>
+          <th>
+            <span className="sr">More</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {views.map((v) => (
+          <ViewRow key={v.id} view={v} />
+        ))}
+      </tbody>
+    </table>
   )
 }
 
