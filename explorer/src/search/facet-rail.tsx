@@ -5,7 +5,8 @@ import { explain, Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
 import { cleared, isEmpty, withCondition } from './state'
-import { mostValues, ValueFacet } from './value-facet'
+import { mostValues } from './use-value-options'
+import { ValueFacet } from './value-facet'
 
 /** facetRequests is the request for the facets of a rail. */
 export function facetRequests(fields: RailField[]): FacetRequest[] {

@@ -1,17 +1,10 @@
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Search, X } from 'lucide-react'
-import { useEffect, useId, useRef, useState } from 'react'
-import { suggestQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { useSearch } from './context'
 import { optionID, SuggestionList } from './suggestion-list'
-import { chosen, groupsOf, keyOf, prefixOf, step, type Suggestion } from './suggestions'
-
-/**
- * How long typing pauses before suggestions and before counts follow, in milliseconds. Counts
- * wait longer: they match whole words, so a half-typed word would empty the page.
- */
-const pauses = { suggest: 150, count: 300 }
+import { chosen, keyOf, type Suggestion } from './suggestions'
+import { useSuggestions } from './use-suggestions'
+import { useTyped } from './use-typed'
 
 /** isAfter reports whether the right arrow is pressed at the end of a text, where it would not move the cursor. */
 function isAfter({
@@ -32,68 +25,16 @@ function isAfter({
  * the end accepts the suggested reading of the text.
  */
 export function SearchBox({ take }: { take: (() => void) | undefined }) {
-  const { workspace, state, body, change, load, loadRecord } = useSearch()
-  const [text, setText] = useState(state.query)
-  const [shown, setShown] = useState(state.query)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  // Something else has changed the address, such as going back.
-  if (shown !== state.query) {
-    setShown(state.query)
-    if (text.trim() !== state.query) setText(state.query)
-  }
-  useEffect(() => () => clearTimeout(timer.current), [])
-  // A filter may change while typing pauses.
-  const latest = useRef(state)
-  useEffect(() => {
-    latest.current = state
-  }, [state])
-
-  // The text when typing paused; undefined while no suggestions are wanted.
-  const [typed, setTyped] = useState<string>()
-  const [active, setActive] = useState<string>()
-  const list = useId()
-  const prefix = prefixOf(typed ?? '')
-  const query = useQuery({
-    ...suggestQuery(workspace.id, state.dataset, prefix, body),
-    // The list does not flicker from one letter to the next.
-    placeholderData: keepPreviousData,
+  const { state, load, loadRecord } = useSearch()
+  const { id, groups, count, current, active, setActive, move, suggest, close } = useSuggestions()
+  const { text, setText, to, apply, applySoon } = useTyped((paused) => {
+    if (document.activeElement?.id === 'search') suggest(paused)
   })
-  const suggestions = prefix === undefined || query.isError ? [] : (query.data ?? [])
-  const groups = groupsOf(suggestions, state.dataset)
-  const ordered = groups.flatMap((g) => g.suggestions)
-  const current = ordered.find((s) => keyOf(s) === active)
-  const open = ordered.length > 0
-  const close = () => {
-    setTyped(undefined)
-    setActive(undefined)
-  }
+  const open = count > 0
   const choose = (s: Suggestion) => {
-    clearTimeout(timer.current)
     close()
-    const next = chosen(latest.current, s)
-    setText(next.query)
-    change(next)
+    setText(to((latest) => chosen(latest, s)).query)
     if (s.id !== undefined) loadRecord(state.dataset, s.id)
-  }
-  const move = (by: 1 | -1) => {
-    const key = step(ordered.map(keyOf), current && active, by)
-    setActive(key)
-    if (key !== undefined) document.getElementById(optionID(list, key))?.scrollIntoView({ block: 'nearest' })
-  }
-
-  const apply = (value: string) => {
-    clearTimeout(timer.current)
-    const next = { ...latest.current, query: value.trim() }
-    delete next.record
-    change(next, { replace: true })
-    return next
-  }
-  const applySoon = (value: string) => {
-    clearTimeout(timer.current)
-    timer.current = setTimeout(() => {
-      if (document.activeElement?.id === 'search') setTyped(value)
-      timer.current = setTimeout(() => apply(value), pauses.count - pauses.suggest)
-    }, pauses.suggest)
   }
   const clear = () => {
     setText('')
@@ -117,8 +58,8 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
         role="combobox"
         aria-autocomplete="list"
         aria-expanded={open}
-        aria-controls={open ? list : undefined}
-        aria-activedescendant={current && optionID(list, keyOf(current))}
+        aria-controls={open ? id : undefined}
+        aria-activedescendant={current && optionID(id, keyOf(current))}
         inputMode="search"
         enterKeyHint="search"
         autoComplete="off"
@@ -139,7 +80,7 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
             else clear()
           } else if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
             if (open) move(e.key === 'ArrowDown' ? 1 : -1)
-            else setTyped(text)
+            else suggest(text)
           } else if (e.key === 'Enter' && current) choose(current)
           else if (take && isAfter(e) && text.trim() === state.query) {
             close()
@@ -151,16 +92,16 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
       />
       {open && (
         <SuggestionList
-          id={list}
+          id={id}
           dataset={state.dataset}
           groups={groups}
-          active={current && active}
+          active={active}
           choose={choose}
           setActive={setActive}
         />
       )}
       <p className="sr" role="status">
-        {open ? `${ordered.length} suggestions` : ''}
+        {open ? `${count} suggestions` : ''}
       </p>
       {text ? (
         <button type="button" className="icon-button" aria-label="Clear the text" onClick={clear}>
