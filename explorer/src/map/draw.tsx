@@ -1,6 +1,8 @@
 import type { Map as MapGL } from 'maplibre-gl'
-import { useEffect, useState } from 'react'
+import { useState } from 'react'
 import { distance, formatMetres, nearPoint, withinBox, type Place } from '../search/place'
+import { pointUnder, type Point } from './point'
+import { useEscape } from './use-escape'
 
 /** Shape is what is drawn: a box or a circle by a drag, a polygon by clicks. */
 export type Shape = 'box' | 'circle' | 'polygon'
@@ -13,27 +15,13 @@ interface Props {
   onCancel: () => void
 }
 
-type Point = [number, number]
-
 /** What is smaller than this is a click, in pixels. */
 const least = 4
 
 /** Draw lies over the map and takes one drag: from corner to corner, or from the centre out. */
 export function Draw({ map, shape, onDraw, onCancel }: Props) {
   const [drag, setDrag] = useState<{ from: Point; to: Point }>()
-  useEffect(() => {
-    const listen = (e: KeyboardEvent) => {
-      if (e.key !== 'Escape') return
-      e.preventDefault()
-      onCancel()
-    }
-    addEventListener('keydown', listen, true)
-    return () => removeEventListener('keydown', listen, true)
-  }, [onCancel])
-  const pointOf = (e: React.PointerEvent): Point => {
-    const { left, top } = e.currentTarget.getBoundingClientRect()
-    return [e.clientX - left, e.clientY - top]
-  }
+  useEscape(onCancel)
   const finish = () => {
     if (!drag) return
     setDrag(undefined)
@@ -48,10 +36,10 @@ export function Draw({ map, shape, onDraw, onCancel }: Props) {
       onPointerDown={(e) => {
         if (e.button !== 0) return
         e.currentTarget.setPointerCapture(e.pointerId)
-        const at = pointOf(e)
+        const at = pointUnder(e)
         setDrag({ from: at, to: at })
       }}
-      onPointerMove={(e) => drag && setDrag({ ...drag, to: pointOf(e) })}
+      onPointerMove={(e) => drag && setDrag({ ...drag, to: pointUnder(e) })}
       onPointerUp={finish}
       onPointerCancel={() => setDrag(undefined)}
     >
