@@ -1,7 +1,7 @@
 import './charts.css'
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useMemo, useRef, useState } from 'react'
-import { facetsQuery, type Counts } from '../api/queries'
+import { useQueryClient } from '@tanstack/react-query'
+import { useRef, useState } from 'react'
+import type { Counts } from '../api/queries'
 import { AddToBoard } from '../boards/add-to-board'
 import { tileOf } from '../boards/tile'
 import { counted, labelOf } from '../datasets'
@@ -13,45 +13,22 @@ import { Notice } from '../ui/notice'
 import { ChartChoice } from './chart-choice'
 import { ChartDownload } from './chart-download'
 import { ChartTable } from './chart-table'
-import { dimensionOf, finer, measureLabel, measureOf, titleOf, type Interval } from './dimensions'
+import { finer, measureLabel, titleOf, type Dimension, type Interval } from './dimensions'
 import { PlotChart } from './plot-chart'
-import { pointsOf, requestOf, type Point } from './points'
+import type { Point } from './points'
+import { useChart } from './use-chart'
 
 /** ChartLook draws the search by one field. It only counts, which is free. */
 export default function ChartLook({ counts }: { counts: Counts | undefined }) {
-  const { workspace, state, body, change, kindOf, valueLabel } = useSearch()
+  const { workspace, state, body, change, kindOf } = useSearch()
+  const { dataset } = state
   const client = useQueryClient()
   const drawing = useRef<SVGSVGElement>(null)
   const [asTable, setAsTable] = useState(false)
-  const { dataset, source } = state
-  const dimension = useMemo(
-    () => dimensionOf({ dataset, ...(source ? { source } : {}) }, state.by),
-    [dataset, source, state.by],
-  )
-  const measure = useMemo(() => measureOf(dataset, state.of), [dataset, state.of])
-  const { key, kind } = dimension
-  const condition = state.conditions[key]
-  // A range of numbers is divided; an open end is taken from the data.
-  const range = kind === 'number' && condition?.kind === 'range' ? condition : undefined
-  const open = range && (range.from === undefined || range.to === undefined)
-  const bounds = useQuery({
-    ...facetsQuery(workspace.id, dataset, body, [{ field: key, buckets: 1, exclude_own: false }]),
-    enabled: open === true,
-  })
-  const known = bounds.data?.facets[0]
-  const ends = range && (!open || known) ? endsOf(range, known?.min, known?.max) : undefined
-  const query = useQuery({
-    ...facetsQuery(workspace.id, dataset, body, [requestOf(dimension, measure, ends)]),
-    enabled: !open || known !== undefined,
-  })
-  const facet = query.isPlaceholderData ? undefined : query.data?.facets[0]
+  const { dimension, measure, request, facet, points, error, retry } = useChart()
+  const { key } = dimension
   const title = titleOf(dataset, dimension, measure)
-  const points = useMemo(
-    () => facet && pointsOf(dimension, measure, facet, condition, valueLabel),
-    [facet, dimension, measure, condition, valueLabel],
-  )
   const name = measureLabel(dataset, measure)
-
   const choose = (point: Point) => {
     const named = kindOf(dataset, key) === 'id' ? namedBy(key) : undefined
     if (named && point.condition?.kind === 'values')
@@ -71,7 +48,7 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
             </button>
             <AddToBoard
               workspace={workspace.id}
-              tile={tileOf(title, dataset, body, { kind: 'chart', facet: requestOf(dimension, measure, ends) })}
+              tile={tileOf(title, dataset, body, { kind: 'chart', facet: request })}
             />
             <ChartDownload
               title={title}
@@ -85,12 +62,12 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
       </div>
       <section className="figure" aria-label={title}>
         <h2>{title}</h2>
-        {query.error ? (
+        {error ? (
           <Failed
-            error={query.error}
+            error={error}
             interval={dimension.interval}
             byYear={() => change({ ...state, by: `${key}:year` })}
-            retry={() => void query.refetch()}
+            retry={retry}
           />
         ) : !points ? (
           <div className="skeleton chart-skeleton" role="status" aria-label="Counting" />
@@ -158,15 +135,8 @@ interface FailedProps {
   retry: () => void
 }
 
-/** endsOf are the ends of a range, an open one taken from the data. */
-function endsOf(range: { from?: string; to?: string }, min: unknown, max: unknown): [number, number] | undefined {
-  const from = Number(range.from ?? min ?? NaN)
-  const to = Number(range.to ?? max ?? NaN)
-  return Number.isFinite(from) && Number.isFinite(to) ? [from, to] : undefined
-}
-
 /** drilled is the search of one bar; a bar of a time uses a finer interval. */
-function drilled(state: SearchState, { key, interval }: ReturnType<typeof dimensionOf>, { condition, out }: Point) {
+function drilled(state: SearchState, { key, interval }: Dimension, { condition, out }: Point) {
   const before = state.conditions[key]
   const again = before?.kind === 'values' && condition?.kind === 'values' && !out
   const next: SearchState = withCondition(state, key, again ? undefined : condition)

@@ -3,6 +3,7 @@ import { Search } from 'lucide-react'
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import type { ScreenProps } from '../shell/screens'
 import { found, step, type Command } from './command'
+import { CommandList, optionID } from './command-list'
 import { useCommands } from './use-commands'
 
 /** Palette finds everything that can be done by its name, and does it. */
@@ -20,13 +21,12 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
     0,
   )
   const current = commands[at]
-  const optionID = (c: Command) => `${list}-${commands.indexOf(c)}`
   useLayoutEffect(() => {
     const shown = dialog.current
     shown?.showModal()
     return () => shown?.close()
   }, [])
-  const currentID = current && optionID(current)
+  const currentID = current && optionID(list, at)
   useEffect(() => {
     if (currentID !== undefined) document.getElementById(currentID)?.scrollIntoView({ block: 'nearest' })
   }, [currentID])
@@ -78,33 +78,14 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
         />
         <kbd aria-hidden="true">Esc</kbd>
       </div>
-      {/* The box keeps the focus. */}
-      <div id={list} role="listbox" aria-label="Commands" onMouseDown={(e) => e.preventDefault()}>
-        {grouped(commands, typed).map(([heading, some]) => (
-          <div key={heading} role="group" aria-label={heading}>
-            {typed.trim() === '' && (
-              <div className="heading" role="presentation">
-                {heading}
-              </div>
-            )}
-            {some.map((c) => (
-              <div
-                key={c.id}
-                id={optionID(c)}
-                role="option"
-                aria-selected={c === current}
-                onMouseMove={() => setActive(c.id)}
-                onClick={() => run(c)}
-              >
-                {c.place !== undefined && <bdi className="place">{c.place}</bdi>}
-                <bdi className="name">{c.name}</bdi>
-                {typed.trim() !== '' && <span className="group">{c.group}</span>}
-                {c.keys !== undefined && <kbd>{c.keys}</kbd>}
-              </div>
-            ))}
-          </div>
-        ))}
-      </div>
+      <CommandList
+        id={list}
+        commands={commands}
+        typed={typed}
+        current={current}
+        activate={(c) => setActive(c.id)}
+        run={run}
+      />
       {commands.length === 0 && (
         <p className="nothing">
           Nothing here is called that. For records close this with <kbd>Esc</kbd> and press <kbd>/</kbd>.
@@ -115,12 +96,4 @@ export default function Palette({ onClose, ...props }: ScreenProps & { onClose: 
       </p>
     </dialog>
   )
-}
-
-/** grouped are the commands by their group; of what one types the best are together. */
-function grouped(commands: Command[], typed: string): [string, Command[]][] {
-  if (typed.trim() !== '') return commands.length > 0 ? [['Found', commands]] : []
-  const by = new Map<string, Command[]>()
-  for (const c of commands) by.set(c.group, [...(by.get(c.group) ?? []), c])
-  return [...by]
 }

@@ -6,14 +6,14 @@ import { useMemo, useState } from 'react'
 import { pivotQuery, type Counts } from '../api/queries'
 import { AddToBoard } from '../boards/add-to-board'
 import { tileOf } from '../boards/tile'
-import { cellOf, row } from '../csv'
 import { capital, counted, labelOf, nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { Notice } from '../ui/notice'
 import { saveFile } from '../ui/save-file'
-import { axesOf, byOf, columnsOf, groupLabel, measureName, measureOf, rowsOf, type Axis } from './axes'
+import { axesOf, byOf, columnsOf, measureName, measureOf, rowsOf, type Axis } from './axes'
+import { csvOf } from './csv'
 import { PivotChart } from './pivot-chart'
 import { PivotChoice } from './pivot-choice'
 import { PivotTable } from './pivot-table'
@@ -36,28 +36,6 @@ export default function PivotLook({ counts }: { counts: Counts | undefined }) {
   )
   const pivot = query.data
   const title = `${measure ? `${measureName(measure)} of ${nouns[dataset].many}` : capital(nouns[dataset].many)} by ${nameOf(rows)}${columns ? ` and ${nameOf(columns)}` : ''}`
-
-  const csv = () => {
-    if (!pivot?.rows) return ''
-    const value = (c: { count: number; measure?: number | null }) =>
-      measure ? [c.count, c.measure ?? null] : [c.count]
-    const head = [
-      labelOf(rows.key),
-      ...(columns ? [labelOf(columns.key)] : []),
-      'Count',
-      ...(measure ? [measureName(measure)] : []),
-    ]
-    const lines = pivot.rows.groups.flatMap((r, i) => {
-      const label = groupLabel(rows, r, valueLabel)
-      if (!columns || !pivot.columns) return [[label, ...value(r)]]
-      return pivot.columns.groups.map((c, j) => [
-        label,
-        groupLabel(columns, c, valueLabel),
-        ...value(pivot.cells?.[i]?.[j] ?? { count: 0 }),
-      ])
-    })
-    return [head, ...lines].map((cells) => row(cells.map(cellOf))).join('')
-  }
   const some = pivot?.rows && pivot.rows.groups.length > 0
   return (
     <div className="look chart-look">
@@ -82,7 +60,7 @@ export default function PivotLook({ counts }: { counts: Counts | undefined }) {
               onClick={() =>
                 saveFile(
                   `${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.csv`,
-                  new Blob([csv()], { type: 'text/csv' }),
+                  new Blob([csvOf(pivot, rows, columns, measure, valueLabel)], { type: 'text/csv' }),
                 )
               }
             >

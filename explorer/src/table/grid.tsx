@@ -9,7 +9,6 @@ import { format } from '../search/state'
 import { useNarrow } from '../ui/use-narrow'
 import { useNewIDs } from '../views/new-here'
 import { Chooser } from './chooser'
-import type { Chosen } from './choice'
 import { Head } from './grid-head'
 import { Row, rowID } from './grid-row'
 import { isPicked, nothing, pick, type Picked } from './selection'
@@ -18,9 +17,8 @@ import { useActive, useFocus } from './use-active'
 import { useColumns } from './use-columns'
 import { useInput } from './use-input'
 import { useSight } from './use-sight'
+import { useTemplate } from './use-template'
 
-/** Width of the check boxes and the space beside the columns, in pixels. */
-const inset = 84
 interface Props {
   /** Identifies the search. */
   name: string
@@ -44,7 +42,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
   const { dataset } = state
   const narrow = useNarrow()
   const { chosen, columns, choose } = useColumns()
-  const [preview, setPreview] = useState<Chosen>()
+  const { style, preview } = useTemplate(columns)
   const [said, say] = useState('')
   const scroller = useRef<HTMLDivElement>(null)
   const active = useActive(name, rows, state.record)
@@ -62,16 +60,6 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
     picked,
     onPick,
   })
-
-  const template = columns
-    .map(({ key, width: [least, share] }) => {
-      if (preview?.key === key) return `${preview.width ?? least}px`
-      return share ? `minmax(${least}px, ${share}fr)` : `${least}px`
-    })
-    .join(' ')
-  // Below this width the table scrolls sideways.
-  const minWidth = columns.reduce((sum, c) => sum + c.width[0], inset)
-
   const hrefOf = useCallback((id: string) => format({ ...state, record: id }), [state])
   return (
     <div className="grid-frame">
@@ -83,7 +71,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
         aria-rowcount={total + 1}
         aria-colcount={columns.length + 1}
         aria-multiselectable
-        style={{ '--template': template, '--least': `${minWidth}px` } as React.CSSProperties}
+        style={style}
         onScroll={scrolled}
         onKeyDown={press}
       >
@@ -94,7 +82,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
               sort={sort}
               chosen={chosen}
               choose={choose}
-              preview={setPreview}
+              preview={preview}
               say={say}
               picked={pickedRows === 0 ? false : pickedRows === rows.length ? true : 'some'}
               onPick={() => onPick(pickedRows === rows.length ? nothing : pick(nothing, rows.ids(), true))}
