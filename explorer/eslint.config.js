@@ -15,7 +15,7 @@ export default tseslint.config(
     },
     rules: { 'import-x/no-cycle': 'error' },
   },
-  // A longer function has several ideas: a hook or a part of the screen has a name of its own.
+  // A longer function has several ideas: give a hook, or a part of the screen, a name of its own.
   {
     ignores: ['e2e/**', '**/*.test.ts'],
     rules: { 'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }] },
