@@ -127,9 +127,6 @@ func (c *compiler) order(s query.Sort) {
 		c.raw(`[{"_score":{`)
 	} else {
 		c.raw(`[{`).text(Root.ExactPath(&s.Field)).raw(`:{"missing":"_last",`)
-		if s.Field.Internal { // an index that an older version filled may lack it
-			c.raw(`"unmapped_type":"long",`)
-		}
 	}
 	c.raw(`"order":"`).raw(direction).raw(`"}}`)
 	for _, path := range TiebreakPaths {

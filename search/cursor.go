@@ -130,13 +130,12 @@ func seal(key []byte, purpose string, data []byte) []byte {
 var errCursor = fault.New(fault.BadRequest, "search_after is not a cursor of this search: send metadata.search_after as it was answered, with the same dataset, workspace and sort (and, when sorted by relevance, the same query and words), or leave it out to begin at the first page")
 
 // foldings are those that positions of a sort may have, the newest first. If the sort
-// values are not folded, all positions have the first version, like cursors from before
-// versions existed.
+// values are not folded, all positions have the first version.
 func foldings(s query.Sort) []catalog.Folding {
 	if !dependsOnFolding(s) {
 		return []catalog.Folding{catalog.CaseFolding}
 	}
-	return []catalog.Folding{catalog.WordFolding, catalog.MarkFolding, catalog.CaseFolding}
+	return []catalog.Folding{catalog.MarkFolding, catalog.CaseFolding}
 }
 
 func dependsOnFolding(s query.Sort) bool { return s.Relevance() || s.Field.Folded() }

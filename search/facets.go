@@ -48,11 +48,6 @@ func (e *Engine) countFacets(ctx context.Context, s query.FacetSearch) (query.Fa
 		return query.Facets{}, err
 	}
 	answer, err := run.answer(ctx)
-	if err == nil && (answer.Count == 0 || len(searches) > 1) { // one of several sets may have no words
-		if err := e.checkWords(ctx, searches...); err != nil {
-			return query.Facets{}, err
-		}
-	}
 	if err == nil && answer.Count == 0 {
 		answer.NotFound = e.notFound(ctx, searches[:len(s.Sets)]...)
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"atlas/internal/fault"
 	"atlas/search/catalog"
 	"atlas/search/query"
 )
@@ -163,29 +162,4 @@ func (e *Engine) checkFolding(ctx context.Context, q query.Query, p Position) er
 		}
 	}
 	return errCursor
-}
-
-// checkWords refuses searches by words that find nothing if the index has no words, because
-// an older version of Atlas built it. Errors: Unavailable.
-func (e *Engine) checkWords(ctx context.Context, searches ...query.Query) error {
-	var by []query.Query
-	for _, q := range searches {
-		if q.ByWords() {
-			by = append(by, q)
-		}
-	}
-	foldings, err := e.foldingsOf(ctx, by)
-	if err != nil {
-		return err
-	}
-	for i, is := range foldings {
-		switch {
-		case is.HasWords():
-		case by[i].Held:
-			return fault.New(fault.Unavailable, `the records that workspaces hold were indexed by a version of Atlas that has no words: run atlas projection rebuild; until then "words": "exact" answers`)
-		default:
-			return fault.New(fault.Unavailable, `the %s were loaded by a version of Atlas that has no words: load all records again; until then "words": "exact" answers`, by[i].Dataset)
-		}
-	}
-	return nil
 }

@@ -20,9 +20,6 @@ import (
 func (e *Engine) SearchMerged(ctx context.Context, searches [2]query.Query, countOnly query.Query) (query.Page, error) {
 	return inFoldings(ctx, e, false, []query.Query{searches[0], searches[1], countOnly}, func(folded []query.Query) (query.Page, error) {
 		page, err := e.mergedPage(ctx, [2]query.Query(folded[:2]), folded[2])
-		if err == nil { // one of the two may have no words
-			err = e.checkWords(ctx, folded...)
-		}
 		if err == nil && page.Total == 0 {
 			page.NotFound = e.notFound(ctx, folded[0], folded[2])
 		}

@@ -82,9 +82,6 @@ func (e *Engine) Search(ctx context.Context, q query.Query) (query.Page, error) 
 		q := folded[0]
 		page, err := e.searchPage(ctx, q)
 		if err == nil && page.Total == 0 {
-			if err := e.checkWords(ctx, q); err != nil {
-				return query.Page{}, err
-			}
 			var both sync.WaitGroup
 			both.Go(func() { page.Named = e.named(ctx, q) })
 			page.NotFound = e.notFound(ctx, q)

@@ -392,23 +392,3 @@ func TestWordsBindCursors(t *testing.T) {
 		}
 	}
 }
-
-// An index that an older version loaded has no words: it answers "exact", and says what
-// else needs a load.
-func TestIndexWithoutWords(t *testing.T) {
-	t.Parallel()
-	e, _ := namedFirms(t, catalog.MarkFolding)
-	if _, err := e.Search(t.Context(), parse(t, catalog.Accounts, dataBase, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable ||
-		!strings.Contains(fmt.Sprint(err), "load all records again") {
-		t.Error(err)
-	}
-	if _, err := e.Facets(t.Context(), facetSearch(t, catalog.Accounts, `{"query":"homes"}`)); fault.CodeOf(err) != fault.Unavailable {
-		t.Error(err)
-	}
-	if got := firmsOf(t, e, `{"query":"homes","words":"exact"}`); len(got) == 0 {
-		t.Error("nothing")
-	}
-	if got := firmsOf(t, e, `{}`); len(got) == 0 {
-		t.Error("nothing")
-	}
-}

@@ -104,7 +104,7 @@ func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any
 		var values []string
 		var clauses []any
 		// Older generations can have another folding.
-		for folding := catalog.CaseFolding; folding <= catalog.NewestFolding; folding++ {
+		for _, folding := range []catalog.Folding{catalog.CaseFolding, catalog.MarkFolding} {
 			for _, text := range []string{v.Normal(kind), "mailto:" + v.Normal(kind), v.Email} {
 				text = folding.Fold(text)
 				values = append(values, catalog.ExactValue(field, text))

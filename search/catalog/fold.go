@@ -18,15 +18,13 @@ type Folding uint8
 // v.Fold(FoldCase(s)) is v.Fold(s). So conditions store texts folded by FoldCase, and fold
 // them further for the index that is searched. Never change a version: add one.
 const (
-	// CaseFolding ignores case and accents. Indices that name no version have it.
+	// CaseFolding ignores case and accents. Indices that name no version have it. No release
+	// builds such ones: it is the first step of each version, and the earlier one of tests.
 	CaseFolding Folding = 1
 	// MarkFolding also ignores how marks are typed, what is invisible, and width.
-	MarkFolding Folding = 2
-	// WordFolding folds like MarkFolding. Its documents also have words (docs/api.md,
-	// "Words").
-	WordFolding Folding = 3
+	MarkFolding Folding = 3
 	// NewestFolding is the version for new generations and for comparisons in memory.
-	NewestFolding = WordFolding
+	NewestFolding = MarkFolding
 )
 
 // Fold folds a text by the version.
@@ -36,9 +34,6 @@ func (v Folding) Fold(s string) string {
 	}
 	return foldMarks(FoldCase(s))
 }
-
-// HasWords reports whether documents of the version have words.
-func (v Folding) HasWords() bool { return v == 0 || v >= WordFolding }
 
 // FoldingNamed is the version that an index names, CaseFolding if it names none.
 func FoldingNamed(number int) Folding {

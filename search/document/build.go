@@ -128,9 +128,7 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	b = append(b[:len(b)-1], beginIX...)
 	b = r.appendQueryText(b, folded)
 	b = append(b, ']')
-	if r.Folding.HasWords() {
-		b = r.appendWords(b, folded)
-	}
+	b = r.appendWords(b, folded)
 	high, low := tie(IDBytes(r.ID()))
 	b = strconv.AppendInt(append(b, `,"`+IDHigh+`":`...), high, 10)
 	b = strconv.AppendInt(append(b, `,"`+IDLow+`":`...), low, 10)

@@ -64,9 +64,7 @@ func (h Held) append(b []byte, r Record) []byte {
 			b = catalog.AppendValue(appendName(append(b, ','), f.Name), f, value)
 		}
 	}
-	if r.Folding.HasWords() {
-		b = h.appendWords(b, fields)
-	}
+	b = h.appendWords(b, fields)
 	b = h.appendFolded(append(b, `,"`+TextGroup+`":{`...), fields, false, r.Folding)
 	b = h.appendFolded(append(b, `,"`+ExactGroup+`":{`...), fields, true, r.Folding)
 	return append(b, '}')

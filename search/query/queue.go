@@ -7,8 +7,7 @@ import (
 	"atlas/search/catalog"
 )
 
-// Arrived is when Atlas first had a signal, in milliseconds since 1970. It is missing in
-// indices that an older version filled.
+// Arrived is when Atlas first had a signal, in milliseconds since 1970.
 var Arrived = catalog.Field{Name: "arrived_at", Key: "arrived_at", Type: catalog.Integer, Kind: catalog.Plain, Internal: true}
 
 // QueueRequest is a search of the queue of signals. Query has the request's own conditions,

@@ -173,12 +173,7 @@ func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after c
 		if err := json.Unmarshal(kept.Metadata, &m); err != nil {
 			return endpoint.Reply{}, err
 		}
-		had := kept.Had()
-		if !kept.Listed {
-			// Without its records a replay would look to a follower as if they were all deleted.
-			had = func(string) bool { return true }
-		}
-		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, had)
+		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, kept.Had())
 		return endpoint.Reply{Data: renderChanges(a.Items), Metadata: m}, err
 	})
 }

@@ -148,9 +148,6 @@ type StoredPage struct {
 	Metadata jsontext.Value `json:"m,omitzero"`
 	// From is the cursor at which a page of changes began.
 	From string `json:"f,omitzero"`
-	// Listed is false for a page of changes without IDs, as servers of earlier versions store it:
-	// its records are not known.
-	Listed bool `json:"l,omitzero"`
 	// IDs follow in binary.
 	IDs []uuid.UUID `json:"-"`
 }
@@ -178,7 +175,7 @@ func StoredFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := json.Marshal(StoredPage{Metadata: m, From: from, Listed: from != ""})
+	b, err := json.Marshal(StoredPage{Metadata: m, From: from})
 	if err != nil {
 		return nil, err
 	}

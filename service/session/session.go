@@ -104,7 +104,7 @@ type Grant struct {
 // Session is a session as of one request.
 type Session struct {
 	Grant
-	// Began is when it began, zero for a session of an earlier version.
+	// Began is when it began.
 	Began time.Time
 	// Ends is the end of its lifetime.
 	Ends time.Time
@@ -113,7 +113,7 @@ type Session struct {
 // entry is a session or a link in Redis.
 type entry struct {
 	User   auth.User `json:"user"`
-	Began  time.Time `json:"began,omitzero"`
+	Began  time.Time `json:"began,omitzero"` // zero for a link
 	Ends   time.Time `json:"ends"`
 	Issuer string    `json:"issuer,omitempty"`
 	// Own replaces Issuer for a session by a provider of a workspace.

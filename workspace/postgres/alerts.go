@@ -30,11 +30,10 @@ func alertQuery(rest string) string {
 	WHERE a.workspace_id = $1 AND a.user_id = $2 ` + rest
 }
 
-// Since when the View of w rests, and why: null unless it does. A rest without a stored
-// reason, from an earlier version, has too many matches.
+// Since when the View of w rests, and why: null unless it does.
 const (
-	restSince   = `CASE WHEN w.state = 'resting' THEN coalesce(w.rested_at, w.compared_at) END`
-	restReason  = `CASE WHEN w.state = 'resting' THEN coalesce(w.reason, 'too_many_matches') END`
+	restSince   = `CASE WHEN w.state = 'resting' THEN w.rested_at END`
+	restReason  = `CASE WHEN w.state = 'resting' THEN w.reason END`
 	restColumns = restSince + `, ` + restReason
 )
 
