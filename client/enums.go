@@ -348,7 +348,7 @@ const (
 	SkillPublished SkillStatus = "published"
 )
 
-// Event is what a webhook is told of. A newer service may answer others.
+// Event is what a webhook is notified of. A newer service may answer others.
 type Event string
 
 // The values of Event.

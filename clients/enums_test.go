@@ -55,7 +55,7 @@ var enums = []enum{
 	{"Frequency", "Frequency", "how often alerts are sent", nil, "SignalSubscriptionDelivery.frequency"},
 	{"SkillScope", "Skill", "who may see a Skill", nil, "Skill.scope"},
 	{"SkillStatus", "Skill", "whether a Skill is found", nil, "Skill.status"},
-	{"Event", "Event", "what a webhook is told of", nil, "WebhookDelivery.event"},
+	{"Event", "Event", "what a webhook is notified of", nil, "WebhookDelivery.event"},
 	{"DeliveryStatus", "Delivery", "the state of a delivery", nil, "WebhookDelivery.status"},
 	{"KeyScope", "Scope", "what an API key may do", nil, "KeyScope"},
 	{"KeyState", "Key", "what an API key is now", nil, "ApiKey.state"},
