@@ -20,6 +20,10 @@ type request struct {
 	body    []byte // a JSON object that is not empty
 	// preference chooses the copies of the shards, "" for any.
 	preference string
+	// background means that nobody waits for it: it runs after the others of its round trip, so
+	// that it never takes more than one thread, and its answer does not displace those in the
+	// cache of Elasticsearch, since it is not asked for again.
+	background bool
 }
 
 // request compiles q for the index that it runs on.
@@ -75,7 +79,11 @@ func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout+grace)
 	defer cancel()
-	res, err := e.Elastic.Do(ctx, esapi.MsearchRequest{Body: bytes.NewReader(multiBody(requests, e.timeout(ctx))), FilterPath: paths})
+	search := esapi.MsearchRequest{Body: bytes.NewReader(multiBody(requests, e.timeout(ctx))), FilterPath: paths}
+	if requests[0].background {
+		search.MaxConcurrentSearches = new(1)
+	}
+	res, err := e.Elastic.Do(ctx, search)
 	if err != nil {
 		return nil, searchFault(err)
 	}
@@ -94,6 +102,9 @@ func multiBody(requests []request, timeout time.Duration) []byte {
 		}
 		if r.preference != "" {
 			body = fmt.Appendf(body, `"preference":%q,`, r.preference)
+		}
+		if r.background {
+			body = append(body, `"request_cache":false,`...)
 		}
 		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":\"%dms\",", timeout.Milliseconds())
 		body = append(append(body, r.body[1:]...), '\n')

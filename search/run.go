@@ -257,6 +257,9 @@ func (e *Engine) search(ctx context.Context, r request, preference string) (resu
 	if r.routing != "" {
 		search.Routing = []string{r.routing}
 	}
+	if r.background {
+		search.RequestCache = new(false)
+	}
 	res, err := e.Elastic.Do(ctx, search)
 	if err != nil {
 		return result{}, searchFault(err)

@@ -28,7 +28,7 @@ const (
 	interval = time.Second
 	// pageOfChanges is how many changes are compared at once, recordsAtOnce how many records
 	// and definitionsAtOnce how many definitions one search compares.
-	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 100
+	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 500
 	// setsAtOnce bounds the sets in memory: one of MaxMatches has 1.5 MB, and only one at a time
 	// is unpacked.
 	setsAtOnce = 20
