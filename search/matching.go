@@ -2,11 +2,12 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
@@ -18,13 +19,10 @@ const (
 	// MaxMatching is the maximum number of records and MaxMatchingSearches of searches in
 	// one call of Matching.
 	MaxMatching, MaxMatchingSearches = 10_000, 500
-	// matchingAtOnce is how many searches one request runs.
+	// matchingAtOnce is how many of them one request runs.
 	matchingAtOnce = 100
-	// fewMatches is how many records a search may find by itself.
+	// fewMatches is how many records one of them may find by itself.
 	fewMatches = 300
-	// matchesInAnswer bounds the ids in an answer: Elasticsearch returns at most 65,536
-	// buckets.
-	matchesInAnswer = 50_000
 )
 
 // Matching returns for each search which of the records in among it finds, in the order of
@@ -33,9 +31,9 @@ const (
 // out Private fields, as on free routes. Errors: those of Search; InvalidInput if one of the
 // searches has too many terms.
 //
-// Each runs by itself among what was written since the first of the records, which takes a
-// hundredth of a millisecond or two; those that find many there run as filters among the
-// records, which takes as long as all of these have to be looked at.
+// Each search runs by itself among what was written since the first of the records: they were
+// written lately, and a short search delays nobody. Those that find many there run again, as
+// filters among the records.
 func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(searches))
 	if len(among) == 0 || len(searches) == 0 {
@@ -101,21 +99,26 @@ type matching struct {
 	searches []query.Query
 }
 
+// copies prefers the same copies of the shards in all requests: a copy that is not refreshed yet
+// would miss records that were written a second time.
+func (m matching) copies() string { return m.among[0] }
+
 // written is what was written to an index from a sequence number on.
 type written struct {
 	index string // "" without any record
-	first int64
+	first int
 }
 
 // since returns an index with all that was written to it since the first of the records. What
 // is written to them later has higher numbers. Several indices have none in common: the first
-// number is 0 then.
+// number is 0 then. Numbers of one index say nothing about another, to which the alias may move
+// meanwhile.
 func (m matching) since(ctx context.Context, e *Engine) (written, error) {
 	c := m.filtered()
 	c.raw(`"in":{"terms":{"field":"_index","size":2},"aggs":{"first":{"min":{"field":"_seq_no"}}}}}}`)
 	r := e.at(m.searches[0], c.b)
 	r.background = true
-	res, err := e.search(ctx, r, "")
+	res, err := e.search(ctx, r, m.copies())
 	if err != nil {
 		return written{}, err
 	}
@@ -144,138 +147,74 @@ func (m matching) since(ctx context.Context, e *Engine) (written, error) {
 		return written{index: r.index}, nil
 	}
 	in := answer.In.Buckets[0]
-	return written{in.Index, int64(in.First.Value)}, nil
+	return written{in.Index, int(in.First.Value)}, nil
 }
 
 // each runs the searches at the given positions one after the other. It returns the positions of
-// those that find more than fewMatches.
-func (m matching) each(ctx context.Context, e *Engine, from written, positions []int, found [][]uuid.UUID) (many []int, err error) {
+// those that find many records.
+func (m matching) each(
+	ctx context.Context, e *Engine, from written, positions []int, found [][]uuid.UUID,
+) (many []int, err error) {
+	most := cmp.Or(e.FewMatches, fewMatches)
 	requests := make([]request, len(positions))
 	for i, position := range positions {
-		requests[i] = e.at(m.searches[position], m.since1(position, from.first))
-		requests[i].index, requests[i].background = from.index, true
+		requests[i] = e.at(m.searches[position], m.compileOne(position, from, most))
+		requests[i].index, requests[i].preference, requests[i].background = from.index, m.copies(), true
 	}
-	results, err := e.multi(ctx, requests...)
+	results, err := e.send(ctx, true, requests...)
 	if err != nil {
 		return nil, err
 	}
 	for i, r := range results {
-		var answer struct {
-			IDs *struct {
-				Others  int `json:"sum_other_doc_count"`
-				Buckets []struct {
-					Key uuid.UUID `json:"key"`
-				} `json:"buckets"`
-			} `json:"ids"`
-		}
-		if err := unmarshal(r.aggregations, &answer); err != nil {
+		if err := r.whole(); err != nil {
 			return nil, err
 		}
-		if answer.IDs == nil {
+		ids, err := idsOf(r)
+		switch {
+		case err != nil:
+			return nil, err
+		case r.total == nil || len(ids) < min(*r.total, most):
 			return nil, errNoMatches()
-		}
-		if len(answer.IDs.Buckets) > fewMatches || answer.IDs.Others > 0 {
+		case *r.total > most:
 			many = append(many, positions[i])
-			continue
+		default:
+			ids = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return !m.is[id] })
+			sortIDs(ids)
+			found[positions[i]] = ids
 		}
-		for _, b := range answer.IDs.Buckets {
-			if m.is[b.Key] {
-				found[positions[i]] = append(found[positions[i]], b.Key)
-			}
-		}
-		sortIDs(found[positions[i]])
 	}
 	return many, nil
 }
 
-func (m matching) since1(position int, first int64) []byte {
-	c := newCompiler(512)
+// compileOne is the body of a search of what was written, for most ids in any order.
+func (m matching) compileOne(position int, from written, most int) []byte {
 	q := m.searches[position]
 	q.CountOnly, q.WithoutPrivate = true, true
-	c.raw(`{"size":0,"track_total_hits":false,"terminate_after":`).integer(fewMatches+1).raw(`,"query":{"bool":{"filter":[`).condition(q, nil)
-	c.raw(`,{"range":{"_seq_no":{"gte":`).integer(int(first)).raw(`}}}]}},`)
-	c.raw(`"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(fewMatches + 1).raw(`}}}}`)
+	c := newCompiler(512)
+	c.raw(`{"size":`).integer(most).raw(`,"track_total_hits":`).integer(most + 1)
+	c.raw(`,"_source":false,"stored_fields":"_none_","docvalue_fields":["id"],"sort":["_doc"],"query":{"bool":{"filter":[`)
+	c.condition(q, nil).raw(`,{"range":{"_seq_no":{"gte":`).integer(from.first).raw(`}}}]}}}`)
 	return c.b
 }
 
-// together runs the searches at the given positions as filters among the records.
-func (m matching) together(ctx context.Context, e *Engine, positions []int, found [][]uuid.UUID) error {
-	// Most searches find few of the records: all ids that an answer can have are read at once.
-	answers, err := m.ask(ctx, e, positions, min(len(m.among), matchesInAnswer/len(positions)))
-	if err != nil {
-		return err
+// idsOf reads the ids in the rows of a result.
+func idsOf(r result) ([]uuid.UUID, error) {
+	if len(r.unread) == 0 {
+		return nil, nil
 	}
-	var some []int // have more, places in positions
-	for i, a := range answers {
-		found[positions[i]] = a.ids
-		if a.count > len(a.ids) {
-			some = append(some, i)
-		}
+	var rows []struct {
+		Fields struct {
+			IDs []uuid.UUID `json:"id"`
+		} `json:"fields"`
 	}
-	for len(some) > 0 {
-		n, sum := 0, 0
-		var whole []int
-		for n < len(some) && (n == 0 || sum+answers[some[n]].count <= matchesInAnswer) {
-			sum += answers[some[n]].count
-			whole = append(whole, positions[some[n]])
-			n++
-		}
-		read, err := m.ask(ctx, e, whole, len(m.among))
-		if err != nil {
-			return err
-		}
-		for i, a := range read {
-			if a.count > len(a.ids) {
-				return errNoMatches()
-			}
-			found[whole[i]] = a.ids
-		}
-		some = some[n:]
+	if err := json.Unmarshal(r.unread, &rows); err != nil {
+		return nil, fault.BackendUnavailable(err, "elasticsearch")
 	}
-	return nil
-}
-
-// matches is how many records a search finds, and which.
-type matches struct {
-	count int
-	ids   []uuid.UUID
-}
-
-// ask runs the searches at the given positions. It returns up to most ids of each.
-func (m matching) ask(ctx context.Context, e *Engine, positions []int, most int) ([]matches, error) {
-	r := e.at(m.searches[0], m.compile(positions, most))
-	r.background = true
-	res, err := e.search(ctx, r, "")
-	if err != nil {
-		return nil, err
+	ids := make([]uuid.UUID, 0, len(rows))
+	for _, row := range rows {
+		ids = append(ids, row.Fields.IDs...)
 	}
-	var answers map[string]struct {
-		Count *int `json:"doc_count"`
-		IDs   struct {
-			Buckets []struct {
-				Key uuid.UUID `json:"key"`
-			} `json:"buckets"`
-		} `json:"ids"`
-	}
-	if len(res.aggregations) == 0 {
-		return nil, errNoMatches()
-	}
-	if err := unmarshal(res.aggregations, &answers); err != nil {
-		return nil, err
-	}
-	all := make([]matches, len(positions))
-	for i, position := range positions {
-		a := answers[strconv.Itoa(position)]
-		if a.Count == nil {
-			return nil, errNoMatches()
-		}
-		all[i].count = *a.Count
-		for _, b := range a.IDs.Buckets {
-			all[i].ids = append(all[i].ids, b.Key)
-		}
-		sortIDs(all[i].ids)
-	}
-	return all, nil
+	return ids, nil
 }
 
 func sortIDs(ids []uuid.UUID) {
@@ -294,18 +233,4 @@ func (m matching) filtered() *compiler {
 	query.Terms{Field: &id, Values: m.among}.Accept(c)
 	c.raw(`]}},"aggs":{`)
 	return c
-}
-
-// compile is the body of a search of the records with an aggregation for each search.
-func (m matching) compile(positions []int, most int) []byte {
-	c := m.filtered()
-	for _, position := range positions {
-		q := m.searches[position]
-		q.CountOnly, q.WithoutPrivate = true, true
-		c.text(strconv.Itoa(position)).raw(`:{"filter":`).condition(q, nil)
-		// Global ordinals of all ids would be rebuilt after each change.
-		c.raw(`,"aggs":{"ids":{"terms":{"field":"id","execution_hint":"map","size":`).integer(most).raw(`}}}},`)
-	}
-	c.closeList().raw(`}}`)
-	return c.b
 }

@@ -5,16 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/mappings"
 	"atlas/search"
 	"atlas/search/catalog"
 	"atlas/search/query"
@@ -37,10 +41,13 @@ func TestMatchingFindsWhatTheModelFinds(t *testing.T) {
 	w, model := searchtest.ModelWorld(t, 60)
 	e, x := newEngine(t)
 	x.Load(t, w)
+	// Searches that find more than a few run in another way.
+	engines := []*search.Engine{e, {Elastic: e.Elastic, Names: e.Names, Cursors: e.Cursors, Timeout: e.Timeout, FewMatches: 2}}
 	for _, d := range []catalog.Dataset{catalog.Accounts, catalog.Projects} {
 		all, some := 0, 0
 		searchtest.CheckAll(t, func(r *rapid.T) {
 			random := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(r, "among")))
+			e := engines[rapid.IntRange(0, len(engines)-1).Draw(r, "engine")]
 			among := map[string]bool{}
 			var ids []uuid.UUID
 			for _, record := range w.Records(d) {
@@ -178,6 +185,103 @@ func TestMatchingOfMoreThanAnAnswerHolds(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("search %d finds %d of %d", i, len(got), len(want))
 		}
+	}
+}
+
+// Records that were written before are not searched again after the alias moves to an index
+// whose numbers are others.
+func TestMatchingWhileTheAliasMoves(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(7, 7)), 40)
+	x.Load(t, w)
+	x.Load(t, w) // so that the numbers are higher than those in the index after
+	var ids []uuid.UUID
+	for _, record := range w.Records(catalog.Projects) {
+		ids = append(ids, uuid.MustParse(record.ID()))
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	alias := x.Names.Alias(string(catalog.Projects))
+	before, after := x.Names.Generation(string(catalog.Projects), "1"), x.Names.Generation(string(catalog.Projects), "2")
+	body, err := mappings.Index(string(catalog.Projects), mappings.Settings{Shards: 2})
+	if err == nil {
+		err = x.Client.CreateIndex(t.Context(), after, body)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { searchtest.DeleteIndices(t, x.Client, after) })
+	moved, gone := false, false
+	moving := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/_msearch") || moved {
+			return false
+		}
+		moved = true
+		err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: after, Alias: alias}, {Index: before, Alias: alias, Remove: true}})
+		if err == nil && gone {
+			err = x.Client.DeleteIndices(t.Context(), before)
+		}
+		if err == nil && !gone {
+			x.Load(t, w)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		return false
+	})
+	all := []query.Query{parsed(t, catalog.Projects, `{}`)}
+	found, err := moving.Matching(t.Context(), catalog.Projects, ids, all)
+	if err != nil || !slices.Equal(found[0], ids) {
+		t.Errorf("%d of %d: %v", len(found[0]), len(ids), err)
+	}
+	if !moved {
+		t.Fatal("the alias was not moved")
+	}
+	before, after, moved, gone = after, before, false, true
+	if found, err := moving.Matching(t.Context(), catalog.Projects, ids, all); fault.CodeOf(err) != fault.Unavailable {
+		t.Errorf("an index that is gone meanwhile: %d records, %v", len(found), err)
+	}
+}
+
+// Searches that nobody waits for take one thread, and no place in the cache of answers.
+func TestMatchingLeavesSearchesToOthers(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(8, 8)), 40)
+	x.Load(t, w)
+	var ids []uuid.UUID
+	for _, record := range w.Records(catalog.Accounts) {
+		ids = append(ids, uuid.MustParse(record.ID()))
+	}
+	var several []string
+	watched := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
+		if strings.HasSuffix(r.URL.Path, "/_msearch") {
+			several = append(several, r.URL.Query().Get("max_concurrent_searches"))
+		}
+		return false
+	})
+	watched.FewMatches = 1
+	all := make([]query.Query, 3)
+	for i := range all {
+		all[i] = parsed(t, catalog.Accounts, fmt.Sprintf(`{"query":"w%d"}`, i))
+	}
+	all[0] = parsed(t, catalog.Accounts, `{}`)
+	for range 2 {
+		if found, err := watched.Matching(t.Context(), catalog.Accounts, ids, all); err != nil || len(found[0]) != len(ids) {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff([]string{"1", "1"}, several); diff != "" {
+		t.Errorf("searches at once (-want +got):\n%s", diff)
+	}
+	res, err := x.Client.Do(t.Context(), esapi.IndicesStatsRequest{
+		Index: []string{x.Names.Alias(string(catalog.Accounts))}, Metric: []string{"request_cache"}, FilterPath: []string{"_all.total"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.TrimSpace(string(res.Body)), `"hit_count":0,"miss_count":0`; !strings.Contains(got, want) {
+		t.Errorf("the cache of answers: %s", got)
 	}
 }
 

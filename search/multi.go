@@ -20,9 +20,8 @@ type request struct {
 	body    []byte // a JSON object that is not empty
 	// preference chooses the copies of the shards, "" for any.
 	preference string
-	// background means that nobody waits for it: it runs after the others of its round trip, so
-	// that it never takes more than one thread, and its answer does not displace those in the
-	// cache of Elasticsearch, since it is not asked for again.
+	// background means that nobody waits for it. The searches of its round trip run one after the
+	// other, so that they take one thread, and Elasticsearch does not cache the answer.
 	background bool
 }
 
@@ -70,7 +69,7 @@ func (e *Engine) multi(ctx context.Context, requests ...request) ([]result, erro
 	return results, nil
 }
 
-// send runs searches in one round trip. With rowsLater, rows have only sort values and
+// send runs searches in one round trip. With rowsLater, rows have only sort or doc values and
 // remain unread.
 func (e *Engine) send(ctx context.Context, rowsLater bool, requests ...request) ([]result, error) {
 	var paths []string

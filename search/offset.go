@@ -121,10 +121,10 @@ func nthOf(a, b *rankedRows, nth int, desc bool) (json.RawMessage, error) {
 	return nil, nil
 }
 
-// rankedPaths limit the answers of searches whose rows have only sort values.
+// rankedPaths limit the answers of searches whose rows have only sort values, or doc values.
 var rankedPaths = []string{
 	"responses.error", "responses.status", "responses.timed_out", "responses._shards.failed",
-	"responses.hits.total.value", "responses.hits.hits.sort",
+	"responses.hits.total.value", "responses.hits.hits.sort", "responses.hits.hits.fields",
 }
 
 // rankedRows reads the sort values of rows one by one.

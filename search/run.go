@@ -44,6 +44,8 @@ type Engine struct {
 	// SkippedRows bounds how many rows before the offsets of merged searches are in memory
 	// at once. A search waits for its share until its timeout. 0 is DefaultSkippedRows.
 	SkippedRows int
+	// FewMatches is how many records a search of Matching may find by itself; 0 is the default.
+	FewMatches int
 	// NamesAtOnce is how many names of accounts are read at once in a search by prefix; 0
 	// is DefaultNamesAtOnce.
 	NamesAtOnce int
