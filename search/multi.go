@@ -21,7 +21,7 @@ type request struct {
 	// preference chooses the copies of the shards, "" for any.
 	preference string
 	// background means that nobody waits for it. The searches of its round trip run one after the
-	// other, so that they take one thread, and Elasticsearch does not cache the answer.
+	// other, so that they take one thread, and Elasticsearch caches no answer without rows.
 	background bool
 }
 
@@ -101,9 +101,6 @@ func multiBody(requests []request, timeout time.Duration) []byte {
 		}
 		if r.preference != "" {
 			body = fmt.Appendf(body, `"preference":%q,`, r.preference)
-		}
-		if r.background {
-			body = append(body, `"request_cache":false,`...)
 		}
 		body = fmt.Appendf(body, "\"allow_partial_search_results\":false}\n{\"timeout\":\"%dms\",", timeout.Milliseconds())
 		body = append(append(body, r.body[1:]...), '\n')
