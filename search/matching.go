@@ -19,8 +19,9 @@ const (
 	// MaxMatching is the maximum number of records and MaxMatchingSearches of searches in
 	// one call of Matching.
 	MaxMatching, MaxMatchingSearches = 10_000, 500
-	// matchingAtOnce is how many of them one request runs.
-	matchingAtOnce = 100
+	// eachAtOnce is how many of them one request runs one after the other, filtersAtOnce as
+	// filters.
+	eachAtOnce, filtersAtOnce = 50, 100
 	// fewMatches is how many records one of them may find by itself.
 	fewMatches = 300
 )
@@ -76,14 +77,14 @@ func (e *Engine) matchingIn(ctx context.Context, d catalog.Dataset, among []uuid
 		all[i] = i
 	}
 	var many []int
-	for some := range slices.Chunk(all, matchingAtOnce) {
+	for some := range slices.Chunk(all, eachAtOnce) {
 		more, err := m.each(ctx, e, from, some, found)
 		if err != nil {
 			return nil, err
 		}
 		many = append(many, more...)
 	}
-	for some := range slices.Chunk(many, matchingAtOnce) {
+	for some := range slices.Chunk(many, filtersAtOnce) {
 		if err := m.together(ctx, e, some, found); err != nil {
 			return nil, err
 		}

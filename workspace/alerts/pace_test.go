@@ -19,7 +19,7 @@ import (
 
 const (
 	oneSearch, oneStep = 40 * time.Millisecond, time.Millisecond
-	pacedViews         = 250
+	pacedViews         = 1250
 )
 
 // timed are Views that one changed record matches, on backends that take a fixed time.
