@@ -217,7 +217,9 @@ func TestMatchingWhileTheAliasMoves(t *testing.T) {
 			return false
 		}
 		moved = true
-		err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{{Index: after, Alias: alias}, {Index: before, Alias: alias, Remove: true}})
+		err := x.Client.ChangeAliases(t.Context(), []elastic.AliasChange{
+			{Index: after, Alias: alias}, {Index: before, Alias: alias, Remove: true},
+		})
 		if err == nil && gone {
 			err = x.Client.DeleteIndices(t.Context(), before)
 		}
