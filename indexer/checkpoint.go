@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
 	"atlas/internal/durable"
 	"atlas/internal/fault"
@@ -34,6 +35,8 @@ type state struct {
 	// which lines were left out; SuppressionsKnown means that the list was read.
 	Suppressions      int64 `json:"suppressions"`
 	SuppressionsKnown bool  `json:"suppressions_known"`
+	// SuppressedIDs are the records that other values left out, whose ids are to be suppressed.
+	SuppressedIDs erasure.Hits `json:"suppressed_ids,omitempty"`
 	// Previous are the indices that were served just before the switch.
 	Previous []string `json:"previous,omitempty"`
 	// DeadLetterBytes is the length of the file of dead letters, in bytes.
@@ -136,7 +139,7 @@ func (s *state) files() map[string]bool {
 
 // resetIndex resets the state to the end of reading.
 func (s *state) resetIndex() {
-	s.Created, s.DeadLetterBytes, s.Refused = false, s.DeadLetterBytesRead, nil
+	s.Created, s.DeadLetterBytes, s.Refused, s.SuppressedIDs = false, s.DeadLetterBytesRead, nil, nil
 	s.Links = map[string][]extsort.Run{}
 	for _, d := range s.Datasets {
 		d.Indexed, d.After = false, ""
@@ -159,4 +162,15 @@ func (l *load) save() error {
 	l.state.DeadLetterBytes = l.deadLetters.file.Size()
 	l.state.Bad, l.state.Refused = l.deadLetters.known()
 	return l.folder.save(checkpointName, l.state)
+}
+
+func (s *state) addHits(hits erasure.Hits) {
+	if s.SuppressedIDs == nil && len(hits) > 0 {
+		s.SuppressedIDs = erasure.Hits{}
+	}
+	for by, ids := range hits {
+		for _, id := range ids {
+			s.SuppressedIDs.Add(id, by)
+		}
+	}
 }

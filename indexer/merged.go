@@ -160,6 +160,7 @@ func (j *joiner) merge(key []byte, into [idSize]byte) error {
 	j.load.meter.done.Add(1)
 	if into == ([idSize]byte{}) {
 		j.of.suppressed++
+		j.of.hits.Add(uuid.UUID(j.id), document.DecodeSuppressedBinary(j.records.Payload())...)
 		return nil
 	}
 	for j.hasUnmerged && bytes.Compare(j.unmerged.Key(), j.id) < 0 {

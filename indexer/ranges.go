@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
@@ -52,6 +53,7 @@ type idRange struct {
 	replaced          int64
 	merged, badMerges int64
 	suppressed        int64
+	hits              erasure.Hits
 	dangling          map[catalog.Dataset]int64
 	// Counted by the senders.
 	documents, refused atomic.Int64
@@ -67,7 +69,9 @@ type idRange struct {
 }
 
 func (l *load) newRange(d catalog.Dataset) *idRange {
-	r := &idRange{dataset: d, barrier: newBarrier(l.Workers), dangling: map[catalog.Dataset]int64{}, written: make(chan struct{})}
+	r := &idRange{
+		dataset: d, barrier: newBarrier(l.Workers), dangling: map[catalog.Dataset]int64{}, hits: erasure.Hits{}, written: make(chan struct{}),
+	}
 	r.refusals.dir, r.refusals.count = l.dir, func() { l.meter.deadLetters.Add(1) }
 	r.pending.Store(1)
 	return r
@@ -104,6 +108,7 @@ func (l *load) commitRange(ctx context.Context, r *idRange) error {
 	s.Suppressed += r.suppressed
 	s.Documents += r.documents.Load()
 	s.Refused += r.refused.Load()
+	l.state.addHits(r.hits)
 	for child, n := range r.dangling {
 		l.state.Datasets[child].Dangling += n
 	}

@@ -242,8 +242,17 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 		}
 		if len(problems) > 0 {
 			if l.suppressed.Line(in.dataset, line) {
+				v, record := erasure.Read(line)
+				if id := v.Normal(erasure.ID); id != "" { // suppressed, whatever is wrong with the line
+					v.ID = id
+					key, payload = recordKey(key, document.IDBytes(id), started, at.number), l.leftOut(payload, in.dataset, v)
+					if err := w.Add(key, payload); err != nil {
+						return err
+					}
+					continue
+				}
 				suppressed++
-				if _, record := erasure.Read(line); !record {
+				if !record {
 					l.deadLetters.add(in.dataset, in.name(), at.number, journal.Withheld(), nil)
 				}
 				continue
@@ -262,9 +271,8 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 			payload = document.AppendMergeBinary(payload[:0], document.IDBytes(m.Into))
 		} else {
 			key = recordKey(key, document.IDBytes(record.ID()), record.Millis("updated_at"), at.number)
-			if l.suppressed.Has(in.dataset, ValuesOf(record)) {
-				// An older line of the same id must not become effective instead.
-				payload = document.AppendSuppressedBinary(payload[:0])
+			if v := ValuesOf(record); l.suppressed.Has(in.dataset, v) {
+				payload = l.leftOut(payload, in.dataset, v)
 			} else {
 				payload = record.AppendBinary(payload[:0])
 			}

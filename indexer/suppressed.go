@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"fmt"
 
 	"atlas/indexer/erasure"
 	"atlas/search/catalog"
@@ -18,6 +19,9 @@ type Suppressions interface {
 	// (erasure.Set.Through) were already applied to the generation. The caller holds the
 	// lease of writers.
 	Purge(ctx context.Context, generation string, through int64) (map[catalog.Dataset]int64, error)
+	// AddIDs suppresses the ids of records that other values left out, and returns how many
+	// it added. A repetition adds nothing.
+	AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error)
 }
 
 // ValuesOf are the values of a record that suppressions can identify it by.
@@ -70,8 +74,27 @@ func (l *load) purge(ctx context.Context) (all int64, err error) {
 		l.state.Datasets[d].Documents -= n
 		l.state.Datasets[d].Suppressed += n
 	}
+	// Not before: the file of a load that is refused may be wrong.
+	added, err := l.Suppressions.AddIDs(ctx, l.state.SuppressedIDs)
+	if err != nil {
+		return 0, err
+	}
+	if added > 0 {
+		l.report.Notes = append(l.report.Notes, IDsNote(added))
+	}
 	if all == 0 {
 		return 0, nil
 	}
 	return all, l.save()
+}
+
+// IDsNote tells operators that ids were suppressed.
+func IDsNote(added int) string {
+	return fmt.Sprintf("ids suppressed, of records that another suppressed value left out: %d (atlas suppress list)", added)
+}
+
+// leftOut is the entry of a line that is left out, with the suppressions that the record's id is
+// to be added to. An older line of the same id must not become effective instead.
+func (l *load) leftOut(payload []byte, d catalog.Dataset, v erasure.Values) []byte {
+	return document.AppendSuppressedBinary(payload[:0], l.suppressed.Takes(d, v.ID, l.suppressed.Find(d, v))...)
 }

@@ -67,6 +67,7 @@ type apply struct {
 	changed       map[catalog.Dataset]*idLog
 	renamed       *idLog   // projects whose firms have new names
 	processed     int64    // records processed in this call
+	addedIDs      int      // to the list of suppressions
 	arrival       int64    // of new signals, in milliseconds since 1970
 	begun         recordID // state.Begun when the pass began
 	began         time.Time
@@ -232,6 +233,9 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	}
 	if err := a.notify(ctx); err != nil {
 		return err
+	}
+	if a.addedIDs > 0 {
+		a.note(indexer.IDsNote(a.addedIDs))
 	}
 	s.Stage = done
 	return a.save()

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/search/catalog"
 	"atlas/search/document"
 )
@@ -29,8 +31,9 @@ type entry struct {
 	deleted bool
 	into    recordID
 	// suppressed means that the record is left out, whatever its line says; then deleted is
-	// set.
+	// set. by are the suppressions that its id is to be added to.
 	suppressed bool
+	by         []uuid.UUID
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
 	updated int64
 	record  document.Record
@@ -55,7 +58,11 @@ func (e entry) append(b []byte) []byte {
 	b = binary.AppendVarint(b, e.line)
 	switch {
 	case e.suppressed:
-		return binary.AppendVarint(append(b, suppressedEntry), e.updated)
+		b = binary.AppendVarint(append(b, suppressedEntry), e.updated)
+		for _, by := range e.by {
+			b = append(b, by[:]...)
+		}
+		return b
 	case e.merged():
 		return append(binary.AppendVarint(append(b, mergedEntry), e.updated), e.into[:]...)
 	case e.deleted:
@@ -112,6 +119,9 @@ func decodeEntry(d catalog.Dataset, id recordID, b []byte) (entry, error) {
 		b = b[n:]
 		if kind == mergedEntry && len(b) == idSize {
 			e.into, b = recordID(b), nil
+		}
+		for ; kind == suppressedEntry && len(b) >= idSize; b = b[idSize:] {
+			e.by = append(e.by, uuid.UUID(b[:idSize]))
 		}
 		if len(b) > 0 {
 			return e, errEntry

@@ -206,7 +206,7 @@ func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]
 		}
 		items[i] = it
 	}
-	return items, nil
+	return items, a.addIDs(ctx, items)
 }
 
 // builds reports whether the record needs a document.

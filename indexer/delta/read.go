@@ -152,7 +152,13 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			// A dead letter counts as good, whether or not its record is corrected.
 			good++
 		}
-		if len(problems) > 0 && set.Line(d, raw) {
+		suppressed := len(problems) > 0 && set.Line(d, raw)
+		if suppressed {
+			if e, known = leftOut(d, raw, set); known {
+				problems = nil
+			}
+		}
+		if len(problems) > 0 && suppressed {
 			counts.SuppressedLines++
 			if _, record := erasure.Read(raw); !record {
 				if err := r.deadLetters.Add(journal.NewDeadLetter(d, name, line, journal.Withheld(), nil)); err != nil {
@@ -168,7 +174,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			}
 			continue
 		}
-		if from.dataset != "" {
+		if from.dataset != "" && !suppressed {
 			good++
 		}
 		e.suppress(d, set)

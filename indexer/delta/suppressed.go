@@ -16,6 +16,9 @@ import (
 type Suppressions interface {
 	// Current returns the present list, nil if nothing is suppressed.
 	Current(ctx context.Context) (*erasure.Set, error)
+	// AddIDs suppresses the ids of records that other values left out, and returns how many
+	// it added. A repetition adds nothing.
+	AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error)
 }
 
 // Erase deletes records.
@@ -53,13 +56,44 @@ func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	if !e.deleted {
 		values = indexer.ValuesOf(e.record)
 	}
-	if !set.Has(d, values) && !(e.merged() && set.Has(d, erasure.Values{ID: e.into.String()})) {
+	because := set.Find(d, values)
+	if len(because) == 0 && !(e.merged() && set.Has(d, erasure.Values{ID: e.into.String()})) {
 		return
 	}
+	e.by = set.Takes(d, values.ID, because)
 	if !e.deleted {
 		e.updated = e.record.Millis("updated_at")
 	}
 	e.deleted, e.suppressed, e.into = true, true, recordID{}
+}
+
+// leftOut is the entry of a line that is not a record, false if its id is not known.
+func leftOut(d catalog.Dataset, line []byte, set *erasure.Set) (e entry, known bool) {
+	v, _ := erasure.Read(line)
+	if v.ID = v.Normal(erasure.ID); v.ID == "" {
+		return e, false
+	}
+	return entry{
+		id: recordID(uuid.MustParse(v.ID)), deleted: true, suppressed: true, updated: noTime.UnixMilli(), by: set.Takes(d, v.ID, set.Find(d, v)),
+	}, true
+}
+
+// addIDs suppresses the ids of records that other values left out.
+func (a *apply) addIDs(ctx context.Context, items []*item) error {
+	hits := erasure.Hits{}
+	for _, it := range items {
+		if it.outcome == suppressed {
+			hits.Add(uuid.UUID(it.id), it.entry.by...)
+		}
+	}
+	if len(hits) == 0 {
+		return nil
+	}
+	return a.Retry.Do(ctx, func(ctx context.Context) error {
+		added, err := a.Suppressions.AddIDs(ctx, hits)
+		a.addedIDs += added
+		return err
+	})
 }
 
 // outdated reports whether the entry is suppressed because of a value that the present

@@ -2,7 +2,6 @@ package eraser
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // Add adds a value to the list, with the ids of the records that have it: an id stays
-// suppressed when the record gets another address. It returns those records and, for Finish,
+// suppressed when the record gets another address, until the value is not. It returns those records and, for Finish,
 // the values. It erases nothing. Errors: fault.BadRequest.
 func (e *Eraser) Add(
 	ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values, reason, by string,
@@ -42,18 +41,15 @@ func (e *Eraser) Add(
 			if err != nil {
 				return nil, nil, err
 			}
+			of.Of = s.ID
 			list = append(list, of)
 			values[of.ID] = v
 			r.Suppressions = append(r.Suppressions, of.ID)
 		}
 		records = append(records, r)
 	}
-	now := time.Now
-	if e.Now != nil {
-		now = e.Now
-	}
 	for i := range list {
-		list[i].Reason, list[i].By, list[i].Added = reason, by, now()
+		list[i].Reason, list[i].By, list[i].Added = reason, by, e.now()
 	}
 	_, err = e.Store.AddSuppressions(ctx, list, records)
 	return found, values, err

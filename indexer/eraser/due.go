@@ -11,13 +11,43 @@ import (
 )
 
 // findAll adds to the records to be erased those of every generation that was not yet
-// searched for the whole list.
-func (e *Eraser) findAll(
-	ctx context.Context, all []generation.Generation, set *erasure.Set, list []erasure.Suppression, values map[uuid.UUID]erasure.Values,
-) error {
+// searched for the whole list, and returns the list that was searched for: with the ids of
+// records that were found by other values.
+func (e *Eraser) findAll(ctx context.Context, all []generation.Generation, values map[uuid.UUID]erasure.Values) (*erasure.Set, error) {
+	for anew, searched := e.Anew, int64(0); ; anew = false {
+		set, err := e.Current(ctx)
+		if err != nil || set == nil {
+			return set, err
+		}
+		list, err := e.Store.Suppressions(ctx)
+		if err != nil {
+			return nil, err
+		}
+		s := searching{Eraser: e, set: set, list: list, values: values, searched: searched, anew: anew}
+		if added, err := s.find(ctx, all); err != nil || added == 0 {
+			return set, err
+		}
+		searched = set.Through()
+	}
+}
+
+// searching is one search of generations for the list.
+type searching struct {
+	*Eraser
+	set    *erasure.Set
+	list   []erasure.Suppression
+	values map[uuid.UUID]erasure.Values
+	// searched is the position in the list up to which every generation was searched, unless anew.
+	searched int64
+	anew     bool
+}
+
+// find returns how many ids it added to the list.
+func (e searching) find(ctx context.Context, all []generation.Generation) (added int, err error) {
+	set, list, values := e.set, e.list, e.values
 	work, err := e.Store.SuppressedRecords(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	direct, hit := map[uuid.UUID]bool{}, map[uuid.UUID]bool{}
 	for _, r := range work {
@@ -36,9 +66,9 @@ func (e *Eraser) findAll(
 			continue
 		}
 		for _, g := range all {
-			ids, err := e.find(ctx, g.Name, s.Dataset, s.Kind, v)
+			ids, err := e.Eraser.find(ctx, g.Name, s.Dataset, s.Kind, v)
 			if err != nil {
-				return err
+				return 0, err
 			}
 			for _, id := range ids {
 				found.add(s.Dataset, id, s.ID)
@@ -50,16 +80,17 @@ func (e *Eraser) findAll(
 	for _, g := range all {
 		through, err := e.Store.SuppressedIn(ctx, g.Name)
 		if err != nil {
-			return err
+			return 0, err
 		}
-		unknown := e.Anew || slices.ContainsFunc(list, func(s erasure.Suppression) bool {
+		through = max(through, e.searched)
+		unknown := e.anew || slices.ContainsFunc(list, func(s erasure.Suppression) bool {
 			_, given := values[s.ID]
 			return s.Removed == nil && s.Seq > through && !direct[s.ID] && !(given && (s.Kind == erasure.ID || hit[s.ID]))
 		})
 		if unknown {
 			held = true
 			if err := e.scan(ctx, g.Name, set, found); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
@@ -67,14 +98,17 @@ func (e *Eraser) findAll(
 	if held || slices.ContainsFunc(list, func(s erasure.Suppression) bool { return s.Applied == nil && s.Removed == nil && !direct[s.ID] }) {
 		for _, d := range erasure.Datasets() {
 			if err := e.heldOf(ctx, d, set, found); err != nil {
-				return err
+				return 0, err
 			}
 		}
+	}
+	if added, err = e.addFound(ctx, found); err != nil {
+		return 0, err
 	}
 	for _, r := range work {
 		delete(found, record{r.Dataset, r.ID})
 	}
-	return e.noteFound(ctx, found, nil)
+	return added, e.noteFound(ctx, found, nil)
 }
 
 // noteFound adds records to the ones to be erased.

@@ -109,6 +109,7 @@ type Eraser struct {
 	version erasure.Version
 	set     *erasure.Set
 	known   bool
+	full    map[uuid.UUID]bool // of which noteFull told
 }
 
 // Current returns the current list, nil if nothing is suppressed. Error: fault.BadRequest if

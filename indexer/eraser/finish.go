@@ -102,19 +102,12 @@ func (e *Eraser) eraseHeld(ctx context.Context, work []erasure.Record, o *Outcom
 
 // finish does the part that needs the lease.
 func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values, o *Outcome) error {
-	set, err := e.Current(ctx)
-	if err != nil || set == nil {
-		return err
-	}
-	list, err := e.Store.Suppressions(ctx)
-	if err != nil {
-		return err
-	}
 	all, err := e.generations(ctx)
 	if err != nil {
 		return err
 	}
-	if err := e.findAll(ctx, all, set, list, values); err != nil {
+	set, err := e.findAll(ctx, all, values)
+	if err != nil || set == nil {
 		return err
 	}
 	if err := e.noteRelated(ctx, all); err != nil {

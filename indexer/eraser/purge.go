@@ -62,6 +62,9 @@ func (e *Eraser) purge(ctx context.Context, name string, found suppressed) error
 			}
 		}
 	}
+	if _, err := e.addFound(ctx, found); err != nil {
+		return err
+	}
 	if err := e.noteFound(ctx, found, related); err != nil {
 		return err
 	}

@@ -81,6 +81,8 @@ type Suppression struct {
 	Applied *time.Time
 	// Removed is when loading was allowed again, nil: it is not.
 	Removed *time.Time
+	// Of is the suppression that this one belongs to and is removed with, zero for none.
+	Of uuid.UUID
 	// Seq is the position in the order of additions.
 	Seq int64
 }
@@ -142,29 +144,46 @@ type way struct {
 // concurrent use.
 type Set struct {
 	keys    Keys
-	entries map[way]map[Digest]uuid.UUID
+	entries map[way]map[Digest][]uuid.UUID
+	// takes are the suppressions whose records are suppressed by id too, taken how many are, and
+	// ids which ones: also those that were removed since, each alone.
+	takes   map[uuid.UUID]bool
+	taken   map[uuid.UUID]int
+	ids     map[way]map[Digest][]uuid.UUID
 	through int64
 }
 
 // NewSet makes a Set of the suppressions that are not removed. Error: fault.BadRequest if
 // the key or the normalization of one is not known.
 func NewSet(keys Keys, list []Suppression) (*Set, error) {
-	s := &Set{keys: keys, entries: map[way]map[Digest]uuid.UUID{}}
+	s := &Set{
+		keys: keys, entries: map[way]map[Digest][]uuid.UUID{},
+		takes: map[uuid.UUID]bool{}, taken: map[uuid.UUID]int{}, ids: map[way]map[Digest][]uuid.UUID{},
+	}
 	for _, e := range list {
 		s.through = max(s.through, e.Seq)
-		if e.Removed != nil {
-			continue
-		}
-		if err := keys.Know(e); err != nil {
+		err := keys.Know(e)
+		if err != nil && e.Removed == nil {
 			return nil, err
 		}
 		w := way{e.Dataset, e.Kind, e.Normalization, e.Key}
-		if s.entries[w] == nil {
-			s.entries[w] = map[Digest]uuid.UUID{}
+		if err == nil && e.isID() {
+			put(s.ids, w, e.Digest, e.Of)
 		}
-		s.entries[w][e.Digest] = e.ID
+		if e.Removed == nil {
+			s.takes[e.ID] = e.takesIDs()
+			s.taken[e.Of]++
+			put(s.entries, w, e.Digest, e.ID)
+		}
 	}
 	return s, nil
+}
+
+func put(in map[way]map[Digest][]uuid.UUID, w way, sum Digest, id uuid.UUID) {
+	if in[w] == nil {
+		in[w] = map[Digest][]uuid.UUID{}
+	}
+	in[w][sum] = append(in[w][sum], id)
 }
 
 // Through is the Seq of the newest suppression in the Set.
@@ -193,7 +212,11 @@ func (s *Set) Find(d catalog.Dataset, v Values) (found []uuid.UUID) {
 	if s == nil {
 		return nil
 	}
-	for w, digests := range s.entries {
+	return s.find(s.entries, d, v)
+}
+
+func (s *Set) find(in map[way]map[Digest][]uuid.UUID, d catalog.Dataset, v Values) (found []uuid.UUID) {
+	for w, digests := range in {
 		if w.dataset != d {
 			continue
 		}
@@ -201,9 +224,7 @@ func (s *Set) Find(d catalog.Dataset, v Values) (found []uuid.UUID) {
 		if normal == "" {
 			continue
 		}
-		if id, is := digests[digest(s.keys[w.key], d, w.kind, w.normalization, normal)]; is {
-			found = append(found, id)
-		}
+		found = append(found, digests[digest(s.keys[w.key], d, w.kind, w.normalization, normal)]...)
 	}
 	return found
 }

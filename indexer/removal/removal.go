@@ -220,6 +220,9 @@ func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]e
 			return nil, err
 		}
 		s.By, s.Added = by, now
+		if kind != erasure.ID { // later records with the address are left out, but the link is for one
+			s.Of = list[0].ID
+		}
 		list, values[s.ID], record.Suppressions = append(list, s), v, append(record.Suppressions, s.ID)
 	}
 	return values, l.Store.UseErasureLink(ctx, id, now, list, []erasure.Record{record})

@@ -100,14 +100,29 @@ func AppendMergeBinary(b []byte, into [16]byte) []byte {
 	return append(append(b, 0, 0, 0, 0), into[:]...) // a record has an id, so it begins with another number
 }
 
-// AppendSuppressedBinary appends a merge into nothing, in the place of a suppressed record.
-func AppendSuppressedBinary(b []byte) []byte { return AppendMergeBinary(b, [16]byte{}) }
+// AppendSuppressedBinary appends a merge into nothing, in the place of a suppressed record, with
+// the suppressions that its id is to be added to.
+func AppendSuppressedBinary(b []byte, by ...uuid.UUID) []byte {
+	b = AppendMergeBinary(b, [16]byte{})
+	for _, id := range by {
+		b = append(b, id[:]...)
+	}
+	return b
+}
 
 // DecodeMergeBinary reads the form of AppendMergeBinary; is is false for a record, and into
 // is zero for a suppressed one.
 func DecodeMergeBinary(b []byte) (into [16]byte, is bool) {
-	if len(b) != 20 || !bytes.Equal(b[:4], make([]byte, 4)) {
+	if len(b) < 20 || !bytes.Equal(b[:4], make([]byte, 4)) {
 		return into, false
 	}
 	return [16]byte(b[4:]), true
+}
+
+// DecodeSuppressedBinary reads the suppressions of AppendSuppressedBinary.
+func DecodeSuppressedBinary(b []byte) (by []uuid.UUID) {
+	for b = b[min(20, len(b)):]; len(b) >= 16; b = b[16:] {
+		by = append(by, uuid.UUID(b[:16]))
+	}
+	return by
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -25,14 +26,18 @@ import (
 func (s *System) Suppressions(ctx context.Context) ([]erasure.Suppression, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (e erasure.Suppression, err error) {
 		var digest, check []byte
+		var of *uuid.UUID
 		err = row.Scan(
-			&e.ID, &e.Seq, &e.Dataset, &e.Kind, &e.Normalization, &e.Key, &digest, &check, &e.Reason, &e.By, &e.Added, &e.Applied, &e.Removed,
+			&e.ID, &e.Seq, &e.Dataset, &e.Kind, &e.Normalization, &e.Key, &digest, &check, &e.Reason, &e.By, &e.Added, &e.Applied, &e.Removed, &of,
 		)
+		if of != nil {
+			e.Of = *of
+		}
 		copy(e.Digest[:], digest)
 		copy(e.KeyCheck[:], check)
 		return e, err
 	}, `SELECT s.id, s.seq, s.dataset, s.kind, s.normalization, s.key, s.digest, k.digest, s.reason, s.added_by, s.added_at, s.applied_at,
-			s.removed_at
+			s.removed_at, s.of_id
 		FROM suppressions s LEFT JOIN suppression_keys k USING (key) ORDER BY s.seq`)
 }
 
@@ -45,7 +50,9 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 // AddSuppressions adds suppressions and, in the same transaction, the records to be erased
 // because of them. It returns the number of new ones: a suppression whose digest or id is
 // in the list is not added a second time; if the given one is removed, so is the entry with
-// its id. Error: fault.BadRequest if a number had another key before.
+// its id. One that belongs to another must come after it, belongs to the entry with the
+// digest of that one, and is not added if that was removed. Error: fault.BadRequest if a
+// number had another key before.
 func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		added, err = addSuppressions(ctx, tx, list, records)
@@ -54,9 +61,13 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 	return added, toFault(err)
 }
 
+// lockSuppressions lets one transaction write at a time. seq is then in the order of commits: a
+// reader up to one seq has read all earlier entries. And nothing is added to a suppression while
+// it is removed.
+const lockSuppressions = `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`
+
 func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
-	// seq is in the order of commits: a reader up to one seq has read all earlier entries.
-	if _, err := tx.Exec(ctx, `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`); err != nil {
+	if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
 		return added, err
 	}
 	in := map[uuid.UUID]uuid.UUID{} // the entry of the list with the digest
@@ -64,39 +75,38 @@ func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression,
 		if err := knowKey(ctx, tx, e); err != nil {
 			return added, err
 		}
+		if of, there := in[e.Of]; there {
+			e.Of = of
+		}
 		tag, err := tx.Exec(ctx, `
-			INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING`,
-			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed)
+			INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at, of_id)
+			SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::timestamptz, $11::uuid
+			WHERE $10 IS NOT NULL OR NOT EXISTS (SELECT FROM suppressions WHERE id = $11 AND removed_at IS NOT NULL)
+			ON CONFLICT DO NOTHING`,
+			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed, ofArg(e))
 		if err != nil {
 			return added, err
 		}
 		added += int(tag.RowsAffected())
 		if tag.RowsAffected() > 0 {
 			details := map[string]any{"dataset": e.Dataset, "kind": e.Kind}
+			if e.Of != uuid.Nil {
+				details["of"] = e.Of
+			}
 			if err := auditInstallation(ctx, tx, "suppression.added", "suppression", &e.ID, details); err != nil {
 				return added, err
 			}
 		}
 		if tag.RowsAffected() == 0 && e.Removed != nil {
-			tag, err := tx.Exec(ctx, `UPDATE suppressions SET removed_at = $2 WHERE id = $1 AND removed_at IS NULL`, e.ID, e.Removed)
-			if err == nil && tag.RowsAffected() > 0 {
-				err = auditInstallation(ctx, tx, "suppression.removed", "suppression", &e.ID, nil)
-			}
-			if err != nil {
+			if _, err := removeSuppressions(ctx, tx, e.ID, *e.Removed, ""); err != nil {
 				return added, err
 			}
-			if err := dropSuppressed(ctx, tx, e.ID); err != nil {
-				return added, err
-			}
-		}
-		if len(records) == 0 {
-			continue
 		}
 		same, err := uuids(ctx, tx, `
 			SELECT id FROM suppressions
-			WHERE dataset = $1 AND kind = $2 AND normalization = $3 AND key = $4 AND digest = $5 AND removed_at IS NULL`,
-			string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:])
+			WHERE dataset = $1 AND kind = $2 AND normalization = $3 AND key = $4 AND digest = $5 AND of_id IS NOT DISTINCT FROM $6
+				AND removed_at IS NULL`,
+			string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], ofArg(e))
 		if err != nil {
 			return added, err
 		}
@@ -111,11 +121,21 @@ func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression,
 				because = append(because, of)
 			}
 		}
+		if len(because) == 0 { // it was removed meanwhile
+			continue
+		}
 		if _, err := tx.Exec(ctx, noteSuppressed, string(r.Dataset), r.ID, because); err != nil {
 			return added, err
 		}
 	}
 	return added, nil
+}
+
+func ofArg(e erasure.Suppression) *uuid.UUID {
+	if e.Of == uuid.Nil {
+		return nil
+	}
+	return &e.Of
 }
 
 // noteSuppressed adds a record to those that are being erased, or suppressions to it.
@@ -142,23 +162,38 @@ func knowKey(ctx context.Context, tx pgx.Tx, e erasure.Suppression) error {
 	return err
 }
 
-// RemoveSuppression allows loading the record. Data not erased yet because of it remains.
-// Error: fault.NotFound.
+// RemoveSuppression allows loading the record. Suppressions that belong to this one are
+// removed with it. Data not erased yet because of it remains. Error: fault.NotFound.
 func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, `
-			UPDATE suppressions SET removed_at = clock_timestamp(), removed_by = $2 WHERE id = $1 AND removed_at IS NULL`, id, by)
-		if err != nil {
+		if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
 			return err
 		}
-		if tag.RowsAffected() == 0 {
-			return fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
+		removed, err := removeSuppressions(ctx, tx, id, s.Clock().Now(), by)
+		if err == nil && removed == 0 {
+			err = fault.New(fault.NotFound, "there is no suppression %s, or it was removed: atlas suppress list lists them", id)
 		}
-		if err := auditInstallation(ctx, tx, "suppression.removed", "suppression", &id, nil); err != nil {
-			return err
-		}
-		return dropSuppressed(ctx, tx, id)
+		return err
 	}))
+}
+
+// removeSuppressions removes a suppression and those that belong to it, and returns their number.
+func removeSuppressions(ctx context.Context, tx pgx.Tx, id uuid.UUID, at time.Time, by string) (removed int, err error) {
+	all, err := uuids(ctx, tx, `
+		UPDATE suppressions SET removed_at = $2, removed_by = $3 WHERE (id = $1 OR of_id = $1) AND removed_at IS NULL RETURNING id`,
+		id, at, by)
+	if err != nil {
+		return 0, err
+	}
+	for _, one := range all {
+		if err := auditInstallation(ctx, tx, "suppression.removed", "suppression", &one, nil); err != nil {
+			return 0, err
+		}
+		if err := dropSuppressed(ctx, tx, one); err != nil {
+			return 0, err
+		}
+	}
+	return len(all), nil
 }
 
 // auditInstallation writes an event of the installation's log. It has no values of persons.
@@ -232,13 +267,19 @@ func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) err
 // suppressed up to a position in the list is.
 func (s *System) EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		// In the order in which others lock them.
+		if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, `UPDATE suppressions SET applied_at = clock_timestamp() WHERE applied_at IS NULL AND seq <= $1`, through); err != nil {
+			return err
+		}
 		for _, r := range records {
 			if _, err := tx.Exec(ctx, `DELETE FROM suppressed_records WHERE dataset = $1 AND record_id = $2`, string(r.Dataset), r.ID); err != nil {
 				return err
 			}
 		}
-		_, err := tx.Exec(ctx, `UPDATE suppressions SET applied_at = clock_timestamp() WHERE applied_at IS NULL AND seq <= $1`, through)
-		return err
+		return nil
 	}))
 }
 

@@ -261,10 +261,10 @@ func (c *suppressList) Run(ctx context.Context, s *cli.Streams) error {
 				state = "not finished"
 			}
 			rows = append(rows, []string{
-				e.ID.String(), string(e.Dataset), string(e.Kind), e.Added.UTC().Format(time.RFC3339), state, e.By, e.Reason,
+				e.ID.String(), string(e.Dataset), string(e.Kind), cmp.Or(textOf(e.Of), "-"), e.Added.UTC().Format(time.RFC3339), state, e.By, e.Reason,
 			})
 		}
-		return c.Print(s.Out, shown, "ID DATASET KIND ADDED STATE BY REASON", rows)
+		return c.Print(s.Out, shown, "ID DATASET KIND OF ADDED STATE BY REASON", rows)
 	})
 }
 
@@ -282,7 +282,7 @@ func (c *suppressRemove) Run(ctx context.Context, s *cli.Streams) error {
 		}
 		_, err := fmt.Fprintln(
 			s.Out,
-			"removed: the next load or delta that has the record brings it back, unless another suppression is of it",
+			"removed, with those of it: the next load or delta that has the record brings it back, unless another suppression is of it",
 		)
 		return err
 	})
@@ -293,6 +293,7 @@ type suppression struct {
 	ID            uuid.UUID       `json:"id"`
 	Dataset       catalog.Dataset `json:"dataset"`
 	Kind          erasure.Kind    `json:"kind"`
+	Of            string          `json:"of,omitempty"`
 	Normalization int             `json:"normalization"`
 	Key           int             `json:"key"`
 	Digest        string          `json:"digest"`
@@ -310,9 +311,16 @@ func suppressionOf(e erasure.Suppression) suppression {
 		check = hex.EncodeToString(e.KeyCheck[:])
 	}
 	return suppression{
-		e.ID, e.Dataset, e.Kind, e.Normalization, e.Key, hex.EncodeToString(e.Digest[:]), check,
+		e.ID, e.Dataset, e.Kind, textOf(e.Of), e.Normalization, e.Key, hex.EncodeToString(e.Digest[:]), check,
 		e.Reason, e.By, e.Added.UTC(), e.Applied, e.Removed,
 	}
+}
+
+func textOf(id uuid.UUID) string {
+	if id == uuid.Nil {
+		return ""
+	}
+	return id.String()
 }
 
 type suppressExport struct {
@@ -401,6 +409,9 @@ func readSuppressions(content []byte) (list []erasure.Suppression, err error) {
 				copy(to[:], digest)
 				err = cmp.Or(err, wrong)
 			}
+		}
+		if err == nil && of.Of != "" {
+			e.Of, err = uuid.Parse(of.Of)
 		}
 		if err == nil && (e.ID == uuid.Nil || e.Key < 1 || !known(e)) {
 			err = errors.New("id, dataset, kind or key is missing or wrong")

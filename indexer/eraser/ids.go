@@ -1,0 +1,97 @@
+package eraser
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/search/catalog"
+)
+
+// byLoads is the author of suppressions that loads and deltas add.
+const byLoads = "a load or delta"
+
+// idsAtOnce is the maximum number of suppressions that are added in a transaction.
+const idsAtOnce = 500
+
+// AddIDs adds the ids of contacts to the suppressions by other values that left them out, up to
+// erasure.MaxIDs each, and returns how many it added. It erases nothing: Finish does.
+func (e *Eraser) AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error) {
+	if len(hits) == 0 {
+		return 0, nil
+	}
+	set, err := e.Current(ctx)
+	if err != nil || set == nil {
+		return 0, err
+	}
+	var list []erasure.Suppression
+	var records []erasure.Record
+	for _, of := range slices.SortedFunc(maps.Keys(hits), compareIDs) {
+		missing := slices.DeleteFunc(slices.Clone(hits[of]), func(id uuid.UUID) bool {
+			return len(set.Takes(catalog.Contacts, id.String(), []uuid.UUID{of})) == 0
+		})
+		if room := max(0, set.Room(of)); len(missing) > room {
+			e.noteFull(of)
+			missing = missing[:room]
+		}
+		for _, id := range missing {
+			s, err := e.Keys.New(catalog.Contacts, erasure.ID, erasure.Values{ID: id.String()})
+			if err != nil {
+				return 0, err
+			}
+			s.Of, s.By, s.Added = of, byLoads, e.now()
+			list = append(list, s)
+			records = append(records, erasure.Record{Dataset: catalog.Contacts, ID: id, Suppressions: []uuid.UUID{s.ID}})
+		}
+	}
+	for first := 0; first < len(list); first += idsAtOnce {
+		last := min(first+idsAtOnce, len(list))
+		n, err := e.Store.AddSuppressions(ctx, list[first:last], records[first:last])
+		if added += n; err != nil {
+			return added, err
+		}
+	}
+	return added, nil
+}
+
+// addFound adds the ids of records that a search of a generation found.
+func (e *Eraser) addFound(ctx context.Context, found suppressed) (added int, err error) {
+	set, err := e.Current(ctx)
+	if err != nil {
+		return 0, err
+	}
+	hits := erasure.Hits{}
+	for r, because := range found {
+		hits.Add(r.id, set.Takes(r.dataset, r.id.String(), because)...)
+	}
+	return e.AddIDs(ctx, hits)
+}
+
+// noteFull tells once that a suppression is of too many records.
+func (e *Eraser) noteFull(of uuid.UUID) {
+	e.lock.Lock()
+	told := e.full[of]
+	if e.full == nil {
+		e.full = map[uuid.UUID]bool{}
+	}
+	e.full[of] = true
+	e.lock.Unlock()
+	if !told {
+		e.note(fmt.Sprintf("the suppression %s is of more than %d records: the ids of further ones are not suppressed, so look at whether its value is a person's", of, erasure.MaxIDs))
+	}
+}
+
+func (e *Eraser) now() time.Time {
+	if e.Now != nil {
+		return e.Now()
+	}
+	return time.Now()
+}
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
