@@ -193,6 +193,14 @@ func TestLinkWorksOnce(t *testing.T) {
 	if there := w.there(t); there[ada] || there[again] || !there[bob] {
 		t.Errorf("after a load there are %v", there)
 	}
+	// The link is for one contact: another that had the address is left out only while it does.
+	w.load(t, line(ada, "other@quillfeather.example")+line(again, "again@firm.example"))
+	if there := w.there(t); there[ada] || !there[again] {
+		t.Errorf("with another address there are %v", there)
+	}
+	if kinds := w.suppressed(t); kinds != "id email " {
+		t.Errorf("suppressed: %s", kinds)
+	}
 	if _, err := w.Make(t.Context(), ada, "test"); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("a link for who is gone: %v", err)
 	}

@@ -272,3 +272,67 @@ func TestSuppressionsAreAudited(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Suppressions that belong to another are removed with it, stand beside one of the same digest
+// that does not, and belong to the entry of an import that has the digest.
+func TestSuppressionsOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	parent, alone, of, record := suppressionOf(1), suppressionOf(2), suppressionOf(2), uuid.New()
+	of.Of, of.Kind, alone.Kind = parent.ID, erasure.ID, erasure.ID
+	add := func(want int, list ...erasure.Suppression) {
+		t.Helper()
+		n, err := w.system.AddSuppressions(ctx, list, []erasure.Record{
+			{Dataset: catalog.Contacts, ID: record, Suppressions: []uuid.UUID{list[len(list)-1].ID}},
+		})
+		if err != nil || n != want {
+			t.Errorf("added %d, want %d, %v", n, want, err)
+		}
+	}
+	active := func() (ids []uuid.UUID) {
+		t.Helper()
+		list, err := w.system.Suppressions(ctx)
+		fatal(t, err)
+		for _, e := range list {
+			if e.Removed == nil {
+				ids = append(ids, e.ID)
+			}
+		}
+		return ids
+	}
+	add(3, parent, alone, of)
+	add(0, parent, alone, of)
+	fatal(t, w.system.RemoveSuppression(ctx, parent.ID, "test"))
+	if got := active(); len(got) != 1 || got[0] != alone.ID {
+		t.Errorf("after remove: %v", got)
+	}
+	if work, err := w.system.SuppressedRecords(ctx); err != nil || len(work) != 0 {
+		t.Errorf("to be erased: %+v, %v", work, err)
+	}
+	late := suppressionOf(3)
+	late.Of = parent.ID
+	add(0, late) // by a load that read the list before
+	if work, err := w.system.SuppressedRecords(ctx); err != nil || len(work) != 0 {
+		t.Errorf("to be erased without a reason: %+v, %v", work, err)
+	}
+
+	// The value is suppressed anew here; a list of elsewhere has it under another id.
+	here, there, child := suppressionOf(4), suppressionOf(4), suppressionOf(5)
+	child.Of = there.ID
+	add(1, here)
+	add(1, there, child)
+	list, err := w.system.Suppressions(ctx)
+	fatal(t, err)
+	if last := list[len(list)-1]; last.ID != child.ID || last.Of != here.ID {
+		t.Errorf("the child belongs to %v, want %v", last.Of, here.ID)
+	}
+	// An import that removes the parent removes what was added to it since.
+	now := time.Now()
+	here.Removed = &now
+	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{here}, nil)
+	fatal(t, err)
+	if got := active(); len(got) != 1 || got[0] != alone.ID {
+		t.Errorf("after an import: %v", got)
+	}
+}

@@ -133,6 +133,9 @@ func (c *deltaConfig) apply(ctx context.Context, s *cli.Streams, o delta.Options
 	} else if printErr := printDelta(s, report); printErr != nil {
 		return report, printErr
 	}
+	if err == nil {
+		w.eraseLeftOut(ctx, s, c.waitConfig, c.retryConfig)
+	}
 	return report, deltaError(err, report)
 }
 

@@ -120,6 +120,7 @@ func (c *Load) Run(ctx context.Context, s *cli.Streams) error {
 		_, _ = fmt.Fprintln(s.Err, "atlas:", loadError(err, report))
 		return cli.ExitError(loadStatus(err))
 	}
+	w.eraseLeftOut(ctx, s, c.waitConfig, c.retryConfig)
 	if c.Strict && report.LeftOut() > 0 {
 		return cli.ExitError(leftOutStatus)
 	}
