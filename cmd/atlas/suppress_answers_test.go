@@ -21,6 +21,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/redis/go-redis/v9"
 
+	"atlas/cmd/internal/cli"
 	"atlas/indexer/eraser"
 	"atlas/workspace/alerts"
 	"atlas/workspace/people"
@@ -291,14 +292,15 @@ func (w writable) everywhere() (left []string) {
 	}
 	client := redis.NewClient(must(redis.ParseURL(w.config.RedisURL))(w.t))
 	defer func() { _ = client.Close() }()
-	keys := client.Scan(ctx, 0, w.config.RedisPrefix+"*", 1000).Iterator()
-	for keys.Next(ctx) {
-		dump := strings.ToLower(client.Dump(ctx, keys.Val()).Val() + keys.Val())
-		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(dump, strings.ToLower(v)) }) {
-			left = append(left, "redis "+keys.Val())
+	err := cli.EachRedisKey(ctx, client, w.config.RedisPrefix+"*", func(master redis.Cmdable, key string) error {
+		content, err := cli.RedisContent(ctx, master, key)
+		text := strings.ToLower(strings.Join(append(content, key), "\n"))
+		if slices.ContainsFunc(values, func(v string) bool { return strings.Contains(text, strings.ToLower(v)) }) {
+			left = append(left, "redis "+key)
 		}
-	}
-	if err := keys.Err(); err != nil {
+		return err
+	})
+	if err != nil {
 		w.t.Fatal(err)
 	}
 	return left

@@ -12,10 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
 	"atlas/indexer/eraser"
@@ -116,7 +113,7 @@ type suppressReport struct {
 
 // Help is shown below the options.
 func (suppressReport) Help() string {
-	return `Searches Elasticsearch, Postgres, Redis and the folders for the value itself, and lists where it is still, and why. It never prints the value. What is compressed or encrypted is not seen.
+	return `Searches Elasticsearch, Postgres, Redis and the folders for the value itself, and lists where it is still, and why. It never prints the value. In Redis it also reads what Atlas compresses. What is encrypted, and compressed files, are not seen.
 
 Status: 0 nothing is left, 1 it could not be searched, 2 arguments or configuration make no sense, 3 something is left.`
 }
@@ -216,34 +213,6 @@ func whyStored(table string) string {
 		return "background work, or an answer to be replayed: stored for a day"
 	}
 	return "see docs/stored.md"
-}
-
-// inRedis searches the keys of Redis and their values.
-func (c *suppressReport) inRedis(ctx context.Context, values []string) (left []remainder, err error) {
-	if c.RedisURL == "" {
-		return nil, nil
-	}
-	options, err := redis.ParseURL(strings.Split(c.RedisURL, ",")[0])
-	if err != nil {
-		return nil, cli.ConfigError{"--redis-url (ATLAS_REDIS_URL) must be one address for this command, such as redis://127.0.0.1:6379"}
-	}
-	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }()
-	keys := client.Scan(ctx, 0, c.RedisPrefix+"*", 1000).Iterator()
-	n := int64(0)
-	for keys.Next(ctx) {
-		dump, err := client.Dump(ctx, keys.Val()).Result()
-		if err != nil && !errors.Is(err, redis.Nil) {
-			return nil, err
-		}
-		if contains([]byte(keys.Val()+dump), values) {
-			n++
-		}
-	}
-	if n > 0 {
-		left = []remainder{{"redis", c.RedisPrefix + "*", n, "stored for at most 24 hours"}}
-	}
-	return left, keys.Err()
 }
 
 // inFolders searches files of dead letters and work folders.

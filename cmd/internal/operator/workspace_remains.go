@@ -3,14 +3,13 @@ package operator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/redis/go-redis/v9"
 
+	"atlas/cmd/internal/cli"
 	"atlas/internal/elastic"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
@@ -198,37 +197,16 @@ func (d *deletion) deleteDocuments(ctx context.Context) error {
 	return nil
 }
 
-// eachKey calls do, one call at a time, for the keys of all masters that a pattern matches.
-func (d *deletion) eachKey(ctx context.Context, pattern string, do func(master redis.Cmdable, key string) error) error {
-	var one sync.Mutex // masters are scanned concurrently
-	scan := func(ctx context.Context, master redis.Cmdable) error {
-		keys := master.Scan(ctx, 0, pattern, 1000).Iterator()
-		for keys.Next(ctx) {
-			one.Lock()
-			err := do(master, keys.Val())
-			one.Unlock()
-			if err != nil {
-				return err
-			}
-		}
-		return keys.Err()
-	}
-	if cluster, is := d.redis.(*redis.ClusterClient); is {
-		return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error { return scan(ctx, master) })
-	}
-	return scan(ctx, d.redis)
-}
-
 func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string, unexpected bool) error {
 	p := Place{"redis", credits.KeysOf(d.RedisPrefix, d.ID.String()), 0, why, unexpected}
 	all := p.Place
 	if unexpected {
 		all = d.RedisPrefix + "*" // the id may also be in a value
 	}
-	err := d.eachKey(ctx, all, func(master redis.Cmdable, key string) error {
+	err := cli.EachRedisKey(ctx, d.redis, all, func(master redis.Cmdable, key string) error {
 		content := []string{key}
 		if unexpected {
-			of, err := contentOf(ctx, master, key)
+			of, err := cli.RedisContent(ctx, master, key)
 			if err != nil {
 				return err
 			}
@@ -245,53 +223,17 @@ func (d *deletion) inRedis(ctx context.Context, r *WorkspaceDeletion, why string
 	return err
 }
 
-// contentOf is the content of a key, read by its type: a dump would be compressed.
-func contentOf(ctx context.Context, r redis.Cmdable, key string) (content []string, err error) {
-	kind, err := r.Type(ctx, key).Result()
-	if err != nil {
-		return nil, err
-	}
-	switch kind {
-	case "none": // it has expired
-	case "string":
-		var text string
-		if text, err = r.Get(ctx, key).Result(); errors.Is(err, redis.Nil) {
-			err = nil
-		}
-		content = []string{text}
-	case "hash":
-		var members map[string]string
-		members, err = r.HGetAll(ctx, key).Result()
-		for name, value := range members {
-			content = append(content, name, value)
-		}
-	case "list":
-		content, err = r.LRange(ctx, key, 0, -1).Result()
-	case "set":
-		content, err = r.SMembers(ctx, key).Result()
-	case "zset":
-		content, err = r.ZRange(ctx, key, 0, -1).Result()
-	case "stream":
-		var messages []redis.XMessage
-		messages, err = r.XRange(ctx, key, "-", "+").Result()
-		content = []string{fmt.Sprint(messages)}
-	default:
-		err = fmt.Errorf("the key %s of Redis has the type %s, which cannot be searched", key, kind)
-	}
-	return content, err
-}
-
 // deleteKeys deletes the keys of the workspace, the sessions of deleted users, and those
 // that began by its provider.
 func (d *deletion) deleteKeys(ctx context.Context, users []workspace.UserID) error {
-	err := d.eachKey(ctx, credits.KeysOf(d.RedisPrefix, d.ID.String()), func(master redis.Cmdable, key string) error {
+	err := cli.EachRedisKey(ctx, d.redis, credits.KeysOf(d.RedisPrefix, d.ID.String()), func(master redis.Cmdable, key string) error {
 		return master.Del(ctx, key).Err()
 	})
 	if err != nil {
 		return err
 	}
 	for _, pattern := range session.KeysOf(d.RedisPrefix) {
-		err := d.eachKey(ctx, pattern, func(master redis.Cmdable, key string) error {
+		err := cli.EachRedisKey(ctx, d.redis, pattern, func(master redis.Cmdable, key string) error {
 			raw, err := master.Get(ctx, key).Bytes()
 			if errors.Is(err, redis.Nil) {
 				return nil
