@@ -69,7 +69,8 @@ func (s *service) stored() map[string][]byte {
 	all := map[string][]byte{}
 	for _, of := range secretColumns {
 		table, column, _ := strings.Cut(of, ".")
-		rows := must(conn.Query(ctx, `SELECT `+column+` FROM `+table+` WHERE workspace_id = $1 AND `+column+` IS NOT NULL`, s.pro.ID.String()))(s.t)
+		sql := `SELECT ` + column + ` FROM ` + table + ` WHERE workspace_id = $1 AND ` + column + ` IS NOT NULL`
+		rows := must(conn.Query(ctx, sql, s.pro.ID.String()))(s.t)
 		for n, one := range must(pgx.CollectRows(rows, pgx.RowTo[[]byte]))(s.t) {
 			all[fmt.Sprint(of, " ", n)] = one
 		}
