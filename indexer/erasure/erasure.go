@@ -260,8 +260,9 @@ type Link struct {
 	// for the owner of that address, not for the owner of a later one.
 	Address Suppression
 	// By is who asked for it.
-	By               string
-	Created, Expires time.Time
+	By string
+	// Due is when its e-mail may be sent.
+	Created, Due, Expires time.Time
 	// Used is when the contact was erased by it, nil if it was not.
 	Used *time.Time
 }

@@ -66,10 +66,10 @@ var errNowhere = fault.New(fault.NotFound, "this link was used, has expired, or 
 // Make creates a link for a contact of the served generation. Errors: fault.NotFound,
 // fault.BadRequest if no e-mail can be sent.
 func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure.Link, error) {
-	return l.make(ctx, uuid.New(), contact, by)
+	return l.make(ctx, uuid.New(), contact, by, l.Now())
 }
 
-func (l *Links) make(ctx context.Context, id, contact uuid.UUID, by string) (erasure.Link, error) {
+func (l *Links) make(ctx context.Context, id, contact uuid.UUID, by string, due time.Time) (erasure.Link, error) {
 	v, there, err := l.values(ctx, contact)
 	if err != nil {
 		return erasure.Link{}, err
@@ -91,8 +91,10 @@ func (l *Links) make(ctx context.Context, id, contact uuid.UUID, by string) (era
 	if err != nil {
 		return erasure.Link{}, err
 	}
-	now := workspace.StoredTime(l.Now())
-	link := erasure.Link{ID: id, Contact: contact, Address: address, By: by, Created: now, Expires: now.Add(TTL)}
+	due = workspace.StoredTime(due)
+	link := erasure.Link{
+		ID: id, Contact: contact, Address: address, By: by, Created: workspace.StoredTime(l.Now()), Due: due, Expires: due.Add(TTL),
+	}
 	return link, l.Store.AddErasureLink(ctx, link)
 }
 

@@ -21,8 +21,11 @@ import (
 // Limits of requests from strangers.
 const (
 	// askedOfNetwork and askedOfAll limit the requests accepted in an hour, per network and in
-	// total.
-	askedOfNetwork, askedOfAll = 10, 500
+	// total. The total bounds what is stored and looked up: it takes 1,000 networks to use it up.
+	askedOfNetwork, askedOfAll = 10, 10_000
+	// answered is the maximum number of requests in an hour that e-mails are sent for; those of
+	// further ones wait.
+	answered = 500
 	// lettersApart is the minimum time between two rounds of e-mails to one address.
 	lettersApart = 24 * time.Hour
 	// mostLetters is the maximum number of contacts with one address that get a link for one
@@ -46,9 +49,10 @@ type RequestStore interface {
 	AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error
 	// ErasureRequest returns fault.NotFound for a request that was already handled.
 	ErasureRequest(ctx context.Context, id uuid.UUID) (erasure.Request, error)
-	// ClaimErasureLetters reports false if e-mails were sent after a time because of another
-	// request.
-	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (bool, error)
+	// ClaimErasureLetters returns when the e-mails of a request are due, so that in no hour
+	// there are those of more than ofAll requests, and false if e-mails were sent after a time
+	// because of another request.
+	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time, ofAll int) (due time.Time, mine bool, err error)
 }
 
 // Requests accept e-mail addresses from anybody, and have a link mailed to each contact that
@@ -116,13 +120,14 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	now := r.Links.Now()
-	if mine, err := r.Store.ClaimErasureLetters(ctx, id, now, now.Add(-lettersApart)); err != nil || !mine {
+	due, mine, err := r.Store.ClaimErasureLetters(ctx, id, now, now.Add(-lettersApart), answered)
+	if err != nil || !mine {
 		return err
 	}
 	contacts := found[catalog.Contacts]
 	slices.SortFunc(contacts, func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) })
 	for made := 0; len(contacts) > 0 && made < mostLetters; contacts = contacts[1:] {
-		switch err := r.make(ctx, request.ID, contacts[0]); fault.CodeOf(err) {
+		switch err := r.make(ctx, request.ID, contacts[0], due); fault.CodeOf(err) {
 		case "":
 			made++
 		case fault.NotFound, fault.BadRequest: // gone, or its address has changed
@@ -134,11 +139,11 @@ func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 }
 
 // make creates the link of a request for a contact, unless it exists.
-func (r *Requests) make(ctx context.Context, request, contact uuid.UUID) error {
+func (r *Requests) make(ctx context.Context, request, contact uuid.UUID, due time.Time) error {
 	id := uuid.NewSHA1(request, contact[:])
 	_, err := r.Links.Store.ErasureLink(ctx, id)
 	if fault.CodeOf(err) == fault.NotFound {
-		_, err = r.Links.make(ctx, id, contact, byForm)
+		_, err = r.Links.make(ctx, id, contact, byForm, due)
 	}
 	return err
 }

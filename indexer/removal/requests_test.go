@@ -3,6 +3,7 @@ package removal_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"strings"
 	"sync"
@@ -229,6 +230,68 @@ func TestLettersOfOneAddress(t *testing.T) {
 	}
 }
 
+// others stores requests of as many other networks and addresses.
+func (w *asked) others(t *testing.T, n int, created time.Time) {
+	t.Helper()
+	w.admins(t, fmt.Sprintf(`
+		INSERT INTO erasure_requests (id, digest, network, created_at, state, run_at)
+		SELECT gen_random_uuid(), sha256(gen_random_uuid()::text::bytea), sha256(gen_random_uuid()::text::bytea), '%s', 'done', '%[1]s'
+		FROM generate_series(1, %[2]d)`, created.UTC().Format(time.RFC3339Nano), n))
+}
+
+// letters is how many letters are due.
+func (w *asked) letters(t *testing.T, at time.Time) (n int) {
+	t.Helper()
+	w.read(t, `SELECT jsonb_build_object('n', count(*)) FROM erasure_links WHERE state = 'pending' AND run_at <= '`+
+		at.UTC().Format(time.RFC3339Nano)+`'`, func(text []byte) {
+		var of struct{ N int }
+		fatal(t, json.Unmarshal(text, &of))
+		n = of.N
+	})
+	return n
+}
+
+// However many networks ask, 500 requests an hour lead to letters: further ones wait, and none is
+// refused. A link works for seven days after its letter.
+func TestLettersArePaced(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	w.others(t, 500, w.Now().Add(-20*time.Minute))
+	w.admins(t, `UPDATE erasure_requests SET sent_at = created_at`)
+	w.ask(t, "ada@quillfeather.example")
+	if got := w.answer(t); len(got) != 1 || got[0] != ada {
+		t.Fatalf("links of %v", got)
+	}
+	// A look-up that is repeated does not put the letter off.
+	var id uuid.UUID
+	w.read(t, `SELECT to_jsonb(id) FROM erasure_requests ORDER BY created_at DESC LIMIT 1`, func(text []byte) {
+		fatal(t, json.Unmarshal(text, &id))
+	})
+	_, _, err := w.system.ClaimErasureLetters(t.Context(), id, w.Now(), w.Now().Add(-24*time.Hour), 500)
+	fatal(t, err)
+	for after, want := range map[time.Duration]int{0: 0, 39 * time.Minute: 0, 41 * time.Minute: 1} {
+		if n := w.letters(t, w.Now().Add(after)); n != want {
+			t.Errorf("after %s %d letters are due, want %d", after, n, want)
+		}
+	}
+	w.read(t, `SELECT jsonb_build_object('for', extract(epoch FROM expires_at - run_at)) FROM erasure_links`, func(text []byte) {
+		var of struct{ For float64 }
+		fatal(t, json.Unmarshal(text, &of))
+		if time.Duration(of.For*float64(time.Second)) != removal.TTL {
+			t.Errorf("the link ends %v s after its letter", of.For)
+		}
+	})
+	// What an operator sends does not wait.
+	if _, err := w.Make(t.Context(), bob, "test"); err != nil || w.letters(t, w.Now()) != 1 {
+		t.Errorf("of the operator %d, %v", w.letters(t, w.Now()), err)
+	}
+	w.ask(t, "eve@firm.example")
+	w.answer(t)
+	if n := w.letters(t, w.Now().Add(41*time.Minute)); n != 3 {
+		t.Errorf("%d letters after the hour", n)
+	}
+}
+
 // Requests from strangers are limited per hour, for one network and in total, also concurrent
 // ones; a text that is not an address is refused.
 func TestAskingIsBounded(t *testing.T) {
@@ -268,9 +331,10 @@ func TestAskingIsBounded(t *testing.T) {
 			t.Errorf("%s: %v", of, err)
 		}
 	}
-	for range 480 { // requests of unknown networks count in the total
-		fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.Prefix{}))
-	}
+	// More than the letters of an hour may be asked for: those of others do not shut the form.
+	w.others(t, 9_970, w.Now())
+	fatal(t, w.requests.Ask(t.Context(), "nobody@firm.example", netip.Prefix{})) // an unknown network counts in the total
+	w.others(t, 9, w.Now())
 	another := netip.MustParsePrefix("198.51.100.1/32")
 	if err := w.requests.Ask(t.Context(), "nobody@firm.example", another); fault.CodeOf(err) != fault.TooManyRequests {
 		t.Errorf("more than all may: %v", err)

@@ -17,20 +17,20 @@ import (
 
 var errNoErasureLink = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
 
-// AddErasureLink adds a link, whose e-mail is due at once. Unused links of the contact end.
+// AddErasureLink adds a link. Unused links of the contact end when its e-mail is due.
 func (s *System) AddErasureLink(ctx context.Context, l erasure.Link) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if err := knowKey(ctx, tx, l.Address); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `UPDATE erasure_links SET expires_at = $2 WHERE contact_id = $1 AND used_at IS NULL AND expires_at > $2`,
-			l.Contact, l.Created); err != nil {
+			l.Contact, l.Due); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO erasure_links (id, contact_id, normalization, key, digest, made_by, created_at, expires_at, run_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $7)`,
-			l.ID, l.Contact, l.Address.Normalization, l.Address.Key, l.Address.Digest[:], l.By, l.Created, l.Expires); err != nil {
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			l.ID, l.Contact, l.Address.Normalization, l.Address.Key, l.Address.Digest[:], l.By, l.Created, l.Expires, l.Due); err != nil {
 			return err
 		}
 		return auditInstallation(ctx, tx, "person.link_made", "erasure_link", &l.ID, nil)

@@ -52,18 +52,26 @@ func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Re
 	return r, toFault(err)
 }
 
-// ClaimErasureLetters reports whether e-mails may be sent for a request: false if another
-// request for the same address sent them after a time.
-func (s *System) ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time) (mine bool, err error) {
+// ClaimErasureLetters returns when e-mails may be sent for a request, at most for ofAll of them
+// in an hour, and false if another request for the same address sent them after a time. A
+// repetition returns the same.
+func (s *System) ClaimErasureLetters(
+	ctx context.Context, id uuid.UUID, now, after time.Time, ofAll int,
+) (due time.Time, mine bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockErasureRequests); err != nil {
 			return err
 		}
-		tag, err := tx.Exec(ctx, `
-			UPDATE erasure_requests r SET sent_at = $2 WHERE id = $1 AND NOT EXISTS (
-				SELECT FROM erasure_requests o WHERE o.digest = r.digest AND o.id <> r.id AND o.sent_at > $3)`, id, now, after)
-		mine = tag.RowsAffected() > 0
+		err := tx.QueryRow(ctx, `
+			UPDATE erasure_requests r SET sent_at = coalesce(r.sent_at, greatest($2, (
+				SELECT sent_at + interval '1 hour' FROM erasure_requests WHERE sent_at IS NOT NULL ORDER BY sent_at DESC OFFSET $4 LIMIT 1)))
+			WHERE id = $1 AND NOT EXISTS (
+				SELECT FROM erasure_requests o WHERE o.digest = r.digest AND o.id <> r.id AND o.sent_at > $3)
+			RETURNING sent_at`, id, now, after, ofAll-1).Scan(&due)
+		if mine = err == nil; errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
 		return err
 	})
-	return mine, toFault(err)
+	return due, mine, toFault(err)
 }
