@@ -80,6 +80,10 @@ func (c *personExport) Run(ctx context.Context, s *cli.Streams) error {
 				of.Mentions[d] = append(of.Mentions[d], ids...)
 			}
 		}
+		for d, ids := range of.Mentions { // one record can have several of the values
+			slices.Sort(ids)
+			of.Mentions[d] = slices.Compact(ids)
+		}
 		if v.Email != "" {
 			if of.Account, err = w.AccountOf(ctx, v.Email); err != nil {
 				return err
