@@ -296,7 +296,7 @@ func (s *service) known(email string) (id string) {
 }
 
 // secretMember is a member of a row that is named for a secret.
-var secretMember = regexp.MustCompile(`"[a-z_]*secret[a-z_]*":`)
+var secretMember = regexp.MustCompile(`"[a-z_]*secret(_hash)?":`)
 
 // checkExport fails unless the export is whole, and no row has a member named for a secret.
 func (s *service) checkExport(folder string) {
