@@ -242,17 +242,16 @@ func (r *reading) parse(batch *lineBatch, w *extsort.Writer) error {
 		}
 		if len(problems) > 0 {
 			if l.suppressed.Line(in.dataset, line) {
-				v, record := erasure.Read(line)
-				if id := v.Normal(erasure.ID); id != "" { // suppressed, whatever is wrong with the line
-					v.ID = id
-					key, payload = recordKey(key, document.IDBytes(id), started, at.number), l.leftOut(payload, in.dataset, v)
+				if v, updated, known := Identify(line); known { // suppressed, whatever is wrong with the line
+					key = recordKey(key, document.IDBytes(v.ID), *cmp.Or(updated, &started), at.number)
+					payload = l.leftOut(payload, in.dataset, v)
 					if err := w.Add(key, payload); err != nil {
 						return err
 					}
 					continue
 				}
 				suppressed++
-				if !record {
+				if _, record := erasure.Read(line); !record {
 					l.deadLetters.add(in.dataset, in.name(), at.number, journal.Withheld(), nil)
 				}
 				continue

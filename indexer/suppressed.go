@@ -37,6 +37,15 @@ func ValuesOf(r document.Record) erasure.Values {
 	return v
 }
 
+// Identify reads a line that is no record: its values, and its updated_at in milliseconds, nil
+// without one. known is false if its id or its time cannot be told: such a line decides nothing.
+func Identify(line []byte) (v erasure.Values, updated *int64, known bool) {
+	updated, known = document.LineTime(line)
+	v, _ = erasure.Read(line)
+	v.ID = v.Normal(erasure.ID)
+	return v, updated, known && v.ID != ""
+}
+
 // readSuppressions reads which records to leave out. A process that resumes a load may
 // leave out more than the previous one; purge removes the rest.
 func (l *load) readSuppressions(ctx context.Context) (err error) {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"time"
 
+	"github.com/google/uuid"
+
 	"atlas/indexer"
 	"atlas/indexer/erasure"
 	"atlas/indexer/extsort"
@@ -43,7 +45,7 @@ const sortMemory = 12 << 20
 func (a *apply) read(ctx context.Context, s *state) error {
 	r := &reading{
 		apply: a, state: s, started: s.Started.UnixMilli(), sorters: map[catalog.Dataset]*extsort.Sorter{},
-		writers: map[catalog.Dataset]*extsort.Writer{},
+		writers: map[catalog.Dataset]*extsort.Writer{}, hits: erasure.Hits{},
 	}
 	for _, d := range catalog.Datasets {
 		r.sorters[d] = extsort.New(extsort.Options{Dir: a.folder.scratch(), Name: string(d), KeySize: sortKeySize, Memory: sortMemory})
@@ -78,6 +80,11 @@ func (a *apply) read(ctx context.Context, s *state) error {
 		}
 		r.before += reader.Size()
 	}
+	set, err := r.suppressions(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	r.noteTooMany(set)
 	if err := r.erase(); err != nil {
 		return err
 	}
@@ -103,6 +110,7 @@ type reading struct {
 	total, before int64 // bytes
 	lines         int64
 	key, payload  []byte
+	hits          erasure.Hits // ids that would be added to suppressions
 }
 
 // progressLines is the number of lines between two reports of progress.
@@ -178,6 +186,7 @@ func (r *reading) file(ctx context.Context, number int, reader *ndjson.Reader) e
 			good++
 		}
 		e.suppress(d, set)
+		r.hits.Add(uuid.UUID(e.id), e.by...)
 		e.file, e.line = number, line
 		r.key = e.sortKey(r.key, r.started)
 		r.payload = e.append(r.payload[:0])

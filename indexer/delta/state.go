@@ -69,6 +69,8 @@ type state struct {
 	// applied; nil: not known yet.
 	Merges   map[catalog.Dataset]int64 `json:"merges,omitempty"`
 	Unmerged *extsort.Run              `json:"unmerged,omitempty"`
+	// TooMany are the suppressions that are of too many records: no id is added to them.
+	TooMany []uuid.UUID `json:"too_many,omitempty"`
 	// Sources are what the sources of the records say about their data.
 	Sources catalog.Sources `json:"sources,omitempty"`
 }

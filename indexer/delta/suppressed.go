@@ -1,7 +1,9 @@
 package delta
 
 import (
+	"cmp"
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -67,15 +69,27 @@ func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	e.deleted, e.suppressed, e.into = true, true, recordID{}
 }
 
-// leftOut is the entry of a line that is not a record, false if its id is not known.
+// leftOut is the entry of a line that is not a record, false if it decides nothing.
 func leftOut(d catalog.Dataset, line []byte, set *erasure.Set) (e entry, known bool) {
-	v, _ := erasure.Read(line)
-	if v.ID = v.Normal(erasure.ID); v.ID == "" {
+	v, updated, known := indexer.Identify(line)
+	if !known {
 		return e, false
 	}
 	return entry{
-		id: recordID(uuid.MustParse(v.ID)), deleted: true, suppressed: true, updated: noTime.UnixMilli(), by: set.Takes(d, v.ID, set.Find(d, v)),
+		id: recordID(uuid.MustParse(v.ID)), deleted: true, suppressed: true, updated: *cmp.Or(updated, new(noTime.UnixMilli())),
+		by: set.Takes(d, v.ID, set.Find(d, v)),
 	}, true
+}
+
+// noteTooMany notes which suppressions are of too many of the read lines for any id to be added,
+// older lines of an id included.
+func (r *reading) noteTooMany(set *erasure.Set) {
+	for of, ids := range r.hits {
+		if len(ids) > set.Room(of) {
+			r.state.TooMany = append(r.state.TooMany, of)
+			r.note(erasure.TooManyNote(of))
+		}
+	}
 }
 
 // addIDs suppresses the ids of records that other values left out.
@@ -83,7 +97,7 @@ func (a *apply) addIDs(ctx context.Context, items []*item) error {
 	hits := erasure.Hits{}
 	for _, it := range items {
 		if it.outcome == suppressed {
-			hits.Add(uuid.UUID(it.id), it.entry.by...)
+			hits.Add(uuid.UUID(it.id), slices.DeleteFunc(it.entry.by, func(of uuid.UUID) bool { return slices.Contains(a.state.TooMany, of) })...)
 		}
 	}
 	if len(hits) == 0 {

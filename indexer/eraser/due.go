@@ -58,7 +58,9 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 			hit[id] = true
 		}
 	}
-	found := suppressed{}
+	// Only what searches use decides about ids: in an old generation, a record can have a value
+	// that it no longer has.
+	found, served := suppressed{}, suppressed{}
 	// The index can have another form of a value that finds nothing.
 	for _, s := range list {
 		v, given := values[s.ID]
@@ -73,6 +75,9 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 			for _, id := range ids {
 				found.add(s.Dataset, id, s.ID)
 				hit[s.ID] = true
+				if g.State == generation.Served {
+					served.add(s.Dataset, id, s.ID)
+				}
 			}
 		}
 	}
@@ -89,8 +94,15 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 		})
 		if unknown {
 			held = true
-			if err := e.scan(ctx, g.Name, set, found); err != nil {
+			of := suppressed{}
+			if err := e.scan(ctx, g.Name, set, of); err != nil {
 				return 0, err
+			}
+			for r, because := range of {
+				found.add(r.dataset, r.id, because...)
+				if g.State == generation.Served {
+					served.add(r.dataset, r.id, because...)
+				}
 			}
 		}
 	}
@@ -102,7 +114,7 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 			}
 		}
 	}
-	if added, err = e.addFound(ctx, found); err != nil {
+	if added, err = e.addFound(ctx, served); err != nil {
 		return 0, err
 	}
 	for _, r := range work {

@@ -109,7 +109,7 @@ type Eraser struct {
 	version erasure.Version
 	set     *erasure.Set
 	known   bool
-	full    map[uuid.UUID]bool // of which noteFull told
+	tooMany map[uuid.UUID]bool // noted
 }
 
 // Current returns the current list, nil if nothing is suppressed. Error: fault.BadRequest if

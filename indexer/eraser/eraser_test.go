@@ -152,6 +152,11 @@ func (w *world) apply(t *testing.T, d catalog.Dataset, lines ...string) delta.Da
 		Lease: w.system, Feed: w.feed, Suppressions: w.Eraser, WorkDir: t.TempDir(), Retry: w.Retry,
 	})
 	fatal(t, err)
+	for _, note := range report.Notes {
+		if w.Note != nil {
+			w.Note(note)
+		}
+	}
 	for _, of := range report.Datasets {
 		if of.Dataset == d {
 			return of

@@ -3,7 +3,6 @@ package eraser
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -20,8 +19,9 @@ const byLoads = "a load or delta"
 // idsAtOnce is the maximum number of suppressions that are added in a transaction.
 const idsAtOnce = 500
 
-// AddIDs adds the ids of contacts to the suppressions by other values that left them out, up to
-// erasure.MaxIDs each, and returns how many it added. It erases nothing: Finish does.
+// AddIDs adds the ids of contacts to the suppressions by an address that left them out, and returns
+// how many it added. To one that would have more than erasure.MaxIDs, it adds none. It erases
+// nothing: Finish does.
 func (e *Eraser) AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error) {
 	if len(hits) == 0 {
 		return 0, nil
@@ -36,9 +36,9 @@ func (e *Eraser) AddIDs(ctx context.Context, hits erasure.Hits) (added int, err 
 		missing := slices.DeleteFunc(slices.Clone(hits[of]), func(id uuid.UUID) bool {
 			return len(set.Takes(catalog.Contacts, id.String(), []uuid.UUID{of})) == 0
 		})
-		if room := max(0, set.Room(of)); len(missing) > room {
-			e.noteFull(of)
-			missing = missing[:room]
+		if len(missing) > set.Room(of) {
+			e.noteTooMany(of)
+			continue
 		}
 		for _, id := range missing {
 			s, err := e.Keys.New(catalog.Contacts, erasure.ID, erasure.Values{ID: id.String()})
@@ -73,17 +73,17 @@ func (e *Eraser) addFound(ctx context.Context, found suppressed) (added int, err
 	return e.AddIDs(ctx, hits)
 }
 
-// noteFull tells once that a suppression is of too many records.
-func (e *Eraser) noteFull(of uuid.UUID) {
+// noteTooMany notes once that a suppression is of too many records.
+func (e *Eraser) noteTooMany(of uuid.UUID) {
 	e.lock.Lock()
-	told := e.full[of]
-	if e.full == nil {
-		e.full = map[uuid.UUID]bool{}
+	noted := e.tooMany[of]
+	if e.tooMany == nil {
+		e.tooMany = map[uuid.UUID]bool{}
 	}
-	e.full[of] = true
+	e.tooMany[of] = true
 	e.lock.Unlock()
-	if !told {
-		e.note(fmt.Sprintf("the suppression %s is of more than %d records: the ids of further ones are not suppressed, so look at whether its value is a person's", of, erasure.MaxIDs))
+	if !noted {
+		e.note(erasure.TooManyNote(of))
 	}
 }
 

@@ -1,6 +1,7 @@
 package erasure
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -8,16 +9,20 @@ import (
 	"atlas/search/catalog"
 )
 
-// A record that is suppressed by another value than its id can arrive with another one later:
-// its id is suppressed too, by an entry that belongs to that suppression.
+// A contact that is suppressed by its address can arrive with another one later: its id is
+// suppressed too, by an entry that belongs to that suppression. Not so with a phone number, or a
+// name and a firm: they can be those of others, who are left out only as long as they have them.
 
-// MaxIDs is the maximum number of ids of a suppression by another value: one of more records is
-// no person's.
-const MaxIDs = 1_000
+// MaxIDs is the maximum number of ids that loads and deltas add to a suppression: an address of
+// more contacts is no person's.
+const MaxIDs = 100
 
-// takesIDs reports whether the ids of the records with the value are suppressed too. The address
-// that a link suppresses belongs to its contact: a link is for one.
-func (s Suppression) takesIDs() bool { return s.Kind != ID && s.Of == uuid.Nil }
+// ByLink is the author of suppressions by a link.
+const ByLink = "a link to the address on file"
+
+// takesIDs reports whether the ids of later records with the value are suppressed too. A link is
+// for one contact.
+func (s Suppression) takesIDs() bool { return s.Kind == Email && s.Of == uuid.Nil && s.By != ByLink }
 
 func (s Suppression) isID() bool { return s.Kind == ID && s.Of != uuid.Nil }
 
@@ -47,6 +52,14 @@ func (s *Set) Room(of uuid.UUID) int {
 		return 0
 	}
 	return MaxIDs - s.taken[of]
+}
+
+// TooManyNote tells operators that a suppression is hardly a person's.
+func TooManyNote(of uuid.UUID) string {
+	return fmt.Sprintf(
+		"the suppression %s would be of more than %d records: no more of their ids are suppressed, so look at whether its value is a person's", of,
+		MaxIDs,
+	)
 }
 
 // Hits are the ids of contacts that suppressions by other values left out, by suppression.

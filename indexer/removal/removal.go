@@ -25,9 +25,6 @@ const TTL = 7 * 24 * time.Hour
 // purpose separates these tokens from other uses of the cursor keys.
 const purpose = "erase a contact"
 
-// by is the author of suppressions that a link added.
-const by = "a link to the address on file"
-
 // Store stores links. *postgres.System implements it.
 type Store interface {
 	// AddErasureLink adds a link and ends the earlier links of the contact.
@@ -221,7 +218,7 @@ func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]e
 		if err != nil {
 			return nil, err
 		}
-		s.By, s.Added = by, now
+		s.By, s.Added = erasure.ByLink, now
 		if kind != erasure.ID { // later records with the address are left out, but the link is for one
 			s.Of = list[0].ID
 		}

@@ -23,9 +23,9 @@ const (
 	// askedOfNetwork and askedOfAll limit the requests accepted in an hour, per network and in
 	// total. The total bounds what is stored and looked up: it takes 1,000 networks to use it up.
 	askedOfNetwork, askedOfAll = 10, 10_000
-	// answered is the maximum number of requests in an hour that e-mails are sent for; those of
-	// further ones wait.
-	answered = 500
+	// answered is the maximum number of requests in an hour that e-mails are sent for: of those
+	// that are the first of their network in 24 hours, and of the others. Further ones wait.
+	answered = 250
 	// lettersApart is the minimum time between two rounds of e-mails to one address.
 	lettersApart = 24 * time.Hour
 	// mostLetters is the maximum number of contacts with one address that get a link for one
@@ -50,9 +50,9 @@ type RequestStore interface {
 	// ErasureRequest returns fault.NotFound for a request that was already handled.
 	ErasureRequest(ctx context.Context, id uuid.UUID) (erasure.Request, error)
 	// ClaimErasureLetters returns when the e-mails of a request are due, so that in no hour
-	// there are those of more than ofAll requests, and false if e-mails were sent after a time
-	// because of another request.
-	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time, ofAll int) (due time.Time, mine bool, err error)
+	// there are those of more than ofLane requests, counted apart for the first ones of their
+	// networks, and false if e-mails were sent after a time because of another request.
+	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time, ofLane int) (due time.Time, mine bool, err error)
 }
 
 // Requests accept e-mail addresses from anybody, and have a link mailed to each contact that

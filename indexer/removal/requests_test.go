@@ -251,13 +251,13 @@ func (w *asked) letters(t *testing.T, at time.Time) (n int) {
 	return n
 }
 
-// However many networks ask, 500 requests an hour lead to letters: further ones wait, and none is
-// refused. A link works for seven days after its letter.
+// However many networks ask, 250 first requests of networks and 250 others lead to letters in an
+// hour: further ones wait, and none is refused. A link works for seven days after its letter.
 func TestLettersArePaced(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)
-	w.others(t, 500, w.Now().Add(-20*time.Minute))
-	w.admins(t, `UPDATE erasure_requests SET sent_at = created_at`)
+	w.others(t, 250, w.Now().Add(-20*time.Minute))
+	w.admins(t, `UPDATE erasure_requests SET sent_at = created_at, first = true`)
 	w.ask(t, "ada@quillfeather.example")
 	if got := w.answer(t); len(got) != 1 || got[0] != ada {
 		t.Fatalf("links of %v", got)
@@ -267,7 +267,7 @@ func TestLettersArePaced(t *testing.T) {
 	w.read(t, `SELECT to_jsonb(id) FROM erasure_requests ORDER BY created_at DESC LIMIT 1`, func(text []byte) {
 		fatal(t, json.Unmarshal(text, &id))
 	})
-	_, _, err := w.system.ClaimErasureLetters(t.Context(), id, w.Now(), w.Now().Add(-24*time.Hour), 500)
+	_, _, err := w.system.ClaimErasureLetters(t.Context(), id, w.Now(), w.Now().Add(-24*time.Hour), 250)
 	fatal(t, err)
 	for after, want := range map[time.Duration]int{0: 0, 39 * time.Minute: 0, 41 * time.Minute: 1} {
 		if n := w.letters(t, w.Now().Add(after)); n != want {
@@ -289,6 +289,26 @@ func TestLettersArePaced(t *testing.T) {
 	w.answer(t)
 	if n := w.letters(t, w.Now().Add(41*time.Minute)); n != 3 {
 		t.Errorf("%d letters after the hour", n)
+	}
+}
+
+// A network that asks again and again does not put off the letter of another.
+func TestFirstLettersDoNotWait(t *testing.T) {
+	t.Parallel()
+	w := newAsked(t)
+	const theirs = "sha256('theirs'::bytea)"
+	w.others(t, 5_000, w.Now().Add(-20*time.Minute))
+	w.admins(t, `UPDATE erasure_requests SET first = false, network = `+theirs+`, sent_at = now() + (random() * 10) * interval '1 hour'`)
+	w.ask(t, "ada@quillfeather.example")
+	w.answer(t)
+	if n := w.letters(t, w.Now()); n != 1 {
+		t.Errorf("%d letters are due", n)
+	}
+	w.ask(t, "eve@firm.example")
+	w.admins(t, `UPDATE erasure_requests SET network = `+theirs+` WHERE sent_at IS NULL`)
+	w.answer(t)
+	if n, later := w.letters(t, w.Now()), w.letters(t, w.Now().Add(12*time.Hour)); n != 1 || later != 2 {
+		t.Errorf("%d letters are due, later %d", n, later)
 	}
 }
 

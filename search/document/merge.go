@@ -51,19 +51,12 @@ func ParseMerge(d catalog.Dataset, line []byte) (m Merge, is bool, problems []Pr
 			m.Into = id(key)
 		case key == "id":
 			m.ID = id(key)
-		case key == "updated_at" && value.Kind() == 'n':
 		case key == "updated_at":
-			text, isText := stringOf(value)
-			t, ok := catalog.ParseInstant(text)
+			ms, ok := updatedAt(value)
 			if !ok {
-				t, ok = catalog.ParseDay(text)
-			}
-			if !isText || !ok {
 				p.fail(key, "is not a date (YYYY-MM-DD or RFC 3339)")
-				continue
 			}
-			ms := t.UnixMilli()
-			m.Updated = &ms
+			m.Updated = ms
 		case !known:
 			p.fail(key, "unknown key")
 		}
@@ -77,6 +70,32 @@ func ParseMerge(d catalog.Dataset, line []byte) (m Merge, is bool, problems []Pr
 		p.fail(mergedInto, "is the id of no record")
 	}
 	return m, true, p.problems
+}
+
+// LineTime reads the updated_at of a line in milliseconds, nil without one, whatever else is wrong
+// with the line. ok is false if it is no time, or if the line is no JSON object in which each member
+// stands once.
+func LineTime(line []byte) (updated *int64, ok bool) {
+	var members map[string]jsontext.Value
+	if json.Unmarshal(line, &members, jsontext.AllowInvalidUTF8(true)) != nil {
+		return nil, false
+	}
+	return updatedAt(members["updated_at"])
+}
+
+func updatedAt(value jsontext.Value) (ms *int64, ok bool) {
+	if len(value) == 0 || value.Kind() == 'n' {
+		return nil, true
+	}
+	text, isText := stringOf(value)
+	t, ok := catalog.ParseInstant(text)
+	if !ok {
+		t, ok = catalog.ParseDay(text)
+	}
+	if !isText || !ok {
+		return nil, false
+	}
+	return new(t.UnixMilli()), true
 }
 
 func stringOf(value jsontext.Value) (text string, ok bool) {

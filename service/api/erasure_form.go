@@ -98,7 +98,7 @@ var (
 	}
 	erasureAsked = []g.Node{
 		h.H1(g.Text("Look into your mail")),
-		h.P(g.Text("If this address is on file, a letter is on its way. It can take some minutes, and there is one a day. " +
+		h.P(g.Text("If this address is on file, a letter is on its way. It takes some minutes, and longer when many ask; there is one a day. " +
 			"Its link works for seven days.")),
 	}
 )

@@ -70,7 +70,7 @@ func (s *System) UseErasureLink(
 		if err := auditInstallation(ctx, tx, "person.link_used", "erasure_link", &id, nil); err != nil {
 			return err
 		}
-		_, err = addSuppressions(ctx, tx, list, records)
+		_, err = addSuppressions(ctx, tx, list, records, false)
 		return err
 	}))
 }

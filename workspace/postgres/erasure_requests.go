@@ -52,22 +52,28 @@ func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Re
 	return r, toFault(err)
 }
 
-// ClaimErasureLetters returns when e-mails may be sent for a request, at most for ofAll of them
-// in an hour, and false if another request for the same address sent them after a time. A
-// repetition returns the same.
+// ClaimErasureLetters returns when e-mails may be sent for a request: in an hour at most for
+// ofLane of the first ones of their networks in 24 hours, and for ofLane of all others. It returns
+// false if another request for the same address sent them after a time. A repetition returns the
+// same.
 func (s *System) ClaimErasureLetters(
-	ctx context.Context, id uuid.UUID, now, after time.Time, ofAll int,
+	ctx context.Context, id uuid.UUID, now, after time.Time, ofLane int,
 ) (due time.Time, mine bool, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockErasureRequests); err != nil {
 			return err
 		}
 		err := tx.QueryRow(ctx, `
-			UPDATE erasure_requests r SET sent_at = coalesce(r.sent_at, greatest($2, (
-				SELECT sent_at + interval '1 hour' FROM erasure_requests WHERE sent_at IS NOT NULL ORDER BY sent_at DESC OFFSET $4 LIMIT 1)))
-			WHERE id = $1 AND NOT EXISTS (
+			WITH r AS (
+				SELECT id, digest, coalesce(first, network IS NOT NULL AND NOT EXISTS (
+					SELECT FROM erasure_requests o WHERE o.network = q.network AND o.sent_at > $2::timestamptz - interval '24 hours')) AS first
+				FROM erasure_requests q WHERE id = $1)
+			UPDATE erasure_requests q SET first = r.first, sent_at = coalesce(q.sent_at, greatest($2::timestamptz, (
+				SELECT sent_at + interval '1 hour' FROM erasure_requests o WHERE o.sent_at IS NOT NULL AND o.first IS NOT DISTINCT FROM r.first
+				ORDER BY sent_at DESC OFFSET $4 LIMIT 1)))
+			FROM r WHERE q.id = r.id AND NOT EXISTS (
 				SELECT FROM erasure_requests o WHERE o.digest = r.digest AND o.id <> r.id AND o.sent_at > $3)
-			RETURNING sent_at`, id, now, after, ofAll-1).Scan(&due)
+			RETURNING q.sent_at`, id, now, after, ofLane-1).Scan(&due)
 		if mine = err == nil; errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

@@ -55,7 +55,17 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 // number had another key before.
 func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		added, err = addSuppressions(ctx, tx, list, records)
+		added, err = addSuppressions(ctx, tx, list, records, false)
+		return err
+	})
+	return added, toFault(err)
+}
+
+// ImportSuppressions is AddSuppressions with a list that was exported: an id that was removed from
+// the suppression it belongs to is not added to it again.
+func (s *System) ImportSuppressions(ctx context.Context, list []erasure.Suppression) (added int, err error) {
+	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
+		added, err = addSuppressions(ctx, tx, list, nil, true)
 		return err
 	})
 	return added, toFault(err)
@@ -66,7 +76,7 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 // it is removed.
 const lockSuppressions = `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`
 
-func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
+func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record, releasedStay bool) (added int, err error) {
 	if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
 		return added, err
 	}
@@ -81,9 +91,11 @@ func addSuppressions(ctx context.Context, tx pgx.Tx, list []erasure.Suppression,
 		tag, err := tx.Exec(ctx, `
 			INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at, of_id)
 			SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::timestamptz, $11::uuid
-			WHERE $10 IS NOT NULL OR NOT EXISTS (SELECT FROM suppressions WHERE id = $11 AND removed_at IS NOT NULL)
+			WHERE $10 IS NOT NULL OR NOT EXISTS (
+				SELECT FROM suppressions WHERE removed_at IS NOT NULL AND (id = $11 OR $12 AND of_id = $11
+					AND dataset = $2 AND kind = $3 AND normalization = $4 AND key = $5 AND digest = $6))
 			ON CONFLICT DO NOTHING`,
-			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed, ofArg(e))
+			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed, ofArg(e), releasedStay)
 		if err != nil {
 			return added, err
 		}

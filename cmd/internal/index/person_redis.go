@@ -1,12 +1,12 @@
 package index
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
@@ -31,55 +31,73 @@ func (c *suppressReport) inRedis(ctx context.Context, values []string) (left []r
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(append(content, key), func(text string) bool { return hasStored([]byte(text), values) }) {
+		has, err := hasStored(append(content, key), values)
+		if err != nil {
+			return fmt.Errorf("the key %q of Redis: %w", key, err)
+		}
+		if has {
 			n++
 		}
 		return nil
 	})
+	if err != nil {
+		err = fmt.Errorf("--redis-url (ATLAS_REDIS_URL): %w", err)
+	}
 	if n > 0 {
 		left = []remainder{{"redis", c.RedisPrefix + "*", n, "stored for at most 24 hours"}}
 	}
 	return left, err
 }
 
-// hasStored reports whether a value of Redis has one of the values: as a text, an id in binary,
-// or in a part that is compressed, as stored answers are.
-func hasStored(stored []byte, values []string) bool {
-	if contains(stored, values) || containsID(stored, values) {
-		return true
-	}
-	for rest := stored; ; {
-		at := bytes.Index(rest, gzipBegins)
-		if at < 0 {
-			return false
+// hasStored reports whether the content of a key has one of the values: as a text, an id in
+// binary, or in a part that is compressed, as stored answers are.
+func hasStored(content, values []string) (bool, error) {
+	var u unzipper
+	for _, text := range content {
+		if has(text, values) {
+			return true, nil
 		}
-		rest = rest[at:]
-		if text := unzipped(rest); contains(text, values) || containsID(text, values) {
-			return true
+		for rest := text; ; rest = rest[1:] {
+			at := strings.Index(rest, gzipBegins)
+			if at < 0 {
+				break
+			}
+			rest = rest[at:]
+			if part, err := u.unzip(rest); err != nil || has(part, values) {
+				return err == nil, err
+			}
 		}
-		rest = rest[1:]
 	}
+	return false, nil
 }
 
-func containsID(content []byte, values []string) bool {
-	return slices.ContainsFunc(values, func(v string) bool {
+func has(text string, values []string) bool {
+	return contains([]byte(text), values) || slices.ContainsFunc(values, func(v string) bool {
 		id, err := uuid.Parse(v)
-		return err == nil && bytes.Contains(content, id[:])
+		return err == nil && strings.Contains(text, string(id[:]))
 	})
 }
 
-var gzipBegins = []byte{0x1f, 0x8b, 8}
+const gzipBegins = "\x1f\x8b\x08"
 
-// mostUnzipped bounds what a part of a value unpacks to. Answers are far smaller.
+// mostUnzipped bounds what the content of a key unpacks to. Answers are far smaller.
 const mostUnzipped = 64 << 20
 
-// unzipped is what can be read of a text that seems to begin with a gzip.
-func unzipped(b []byte) []byte {
-	r, err := gzip.NewReader(bytes.NewReader(b))
-	if err != nil {
-		return nil
+// unzipper unpacks parts of the content of one key.
+type unzipper struct {
+	gzip.Reader
+	unpacked int
+}
+
+// unzip returns what can be read of a text that seems to begin with a gzip.
+func (u *unzipper) unzip(text string) (string, error) {
+	if u.Reset(strings.NewReader(text)) != nil {
+		return "", nil
 	}
-	r.Multistream(false) // something else can follow
-	text, _ := io.ReadAll(io.LimitReader(r, mostUnzipped))
-	return text
+	u.Multistream(false) // something else can follow
+	part, _ := io.ReadAll(io.LimitReader(&u.Reader, int64(mostUnzipped-u.unpacked)+1))
+	if u.unpacked += len(part); u.unpacked > mostUnzipped {
+		return "", fmt.Errorf("it unpacks to more than %d MiB, so it was not searched", mostUnzipped>>20)
+	}
+	return string(part), nil
 }

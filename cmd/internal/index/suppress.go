@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/hex"
@@ -377,7 +378,7 @@ func (c *suppressImport) Run(ctx context.Context, s *cli.Streams) error {
 		if _, err := erasure.NewSet(e.Keys, list); err != nil { // a key is missing
 			return err
 		}
-		added, err := w.AddSuppressions(ctx, list, nil)
+		added, err := w.ImportSuppressions(ctx, list)
 		if err != nil {
 			return err
 		}
@@ -421,6 +422,19 @@ func readSuppressions(content []byte) (list []erasure.Suppression, err error) {
 		}
 		list = append(list, e)
 	}
+	ids := map[uuid.UUID]bool{uuid.Nil: true}
+	for _, e := range list {
+		ids[e.ID] = true
+	}
+	for _, e := range list {
+		if !ids[e.Of] {
+			return nil, fault.New(fault.BadRequest, "the entry %s belongs to %s, which is not in the file: import all that atlas suppress export wrote", e.ID, e.Of)
+		}
+	}
+	// An entry comes after the one that it belongs to.
+	slices.SortStableFunc(list, func(a, b erasure.Suppression) int {
+		return cmp.Compare(bytes.Compare(a.Of[:], uuid.Nil[:]), bytes.Compare(b.Of[:], uuid.Nil[:]))
+	})
 	return list, nil
 }
 
