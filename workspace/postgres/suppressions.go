@@ -89,12 +89,9 @@ func (s *System) ImportSuppressions(ctx context.Context, list []erasure.Suppress
 // it is removed.
 const lockSuppressions = `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`
 
+// addSuppressions is AddSuppressions, or with releasedStay ImportSuppressions.
 func addSuppressions(
-	ctx context.Context,
-	tx pgx.Tx,
-	list []erasure.Suppression,
-	records []erasure.Record,
-	releasedStay bool,
+	ctx context.Context, tx pgx.Tx, list []erasure.Suppression, records []erasure.Record, releasedStay bool,
 ) (added int, err error) {
 	if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
 		return added, err
@@ -107,28 +104,15 @@ func addSuppressions(
 		if of, there := in[e.Of]; there {
 			e.Of = of
 		}
-		tag, err := tx.Exec(
-			ctx,
-			`
+		tag, err := tx.Exec(ctx, `
 			INSERT INTO suppressions (id, dataset, kind, normalization, key, digest, reason, added_by, added_at, removed_at, of_id)
 			SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10::timestamptz, $11::uuid
 			WHERE $10 IS NOT NULL OR NOT EXISTS (
 				SELECT FROM suppressions WHERE removed_at IS NOT NULL AND (id = $11 OR $12 AND of_id = $11
 					AND dataset = $2 AND kind = $3 AND normalization = $4 AND key = $5 AND digest = $6))
 			ON CONFLICT DO NOTHING`,
-			e.ID,
-			string(e.Dataset),
-			string(e.Kind),
-			e.Normalization,
-			e.Key,
-			e.Digest[:],
-			e.Reason,
-			e.By,
-			e.Added,
-			e.Removed,
-			ofArg(e),
-			releasedStay,
-		)
+			e.ID, string(e.Dataset), string(e.Kind), e.Normalization, e.Key, e.Digest[:], e.Reason, e.By, e.Added, e.Removed, ofArg(e),
+			releasedStay)
 		if err != nil {
 			return added, err
 		}
