@@ -97,7 +97,7 @@ func (l *load) purge(ctx context.Context) (all int64, err error) {
 	return all, l.save()
 }
 
-// IDsNote tells operators that ids were suppressed.
+// IDsNote is what a load or delta reports about ids that it suppressed.
 func IDsNote(added int) string {
 	return fmt.Sprintf("ids suppressed, of records that another suppressed value left out: %d (atlas suppress list)", added)
 }

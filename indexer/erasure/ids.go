@@ -54,7 +54,7 @@ func (s *Set) Room(of uuid.UUID) int {
 	return MaxIDs - s.taken[of]
 }
 
-// TooManyNote tells operators that a suppression is hardly a person's.
+// TooManyNote warns operators that a suppression is hardly a person's.
 func TooManyNote(of uuid.UUID) string {
 	return fmt.Sprintf(
 		"the suppression %s would be of more than %d records: no more of their ids are suppressed, so look at whether its value is a person's", of,

@@ -10,7 +10,7 @@ import (
 )
 
 // eraseLeftOut erases the records whose ids a load or delta suppressed, and what an earlier one
-// or another erasure left. The load or delta is done, so a problem is only told: the next one,
+// or another erasure left. The load or delta is done, so a problem is only a note: the next one,
 // and every `atlas suppress add`, goes on.
 func (w writer) eraseLeftOut(ctx context.Context, s *cli.Streams, wait waitConfig, retry retryConfig) {
 	due, err := w.due(ctx)
