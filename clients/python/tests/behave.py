@@ -102,11 +102,11 @@ def call(atlas: Atlas, case: dict[str, Any]) -> dict[str, Any]:
             items = atlas.queue.dismiss(["a", "b"]).items
             return {"codes": [i.error.code if i.error else "" for i in items]}
         case "workspace_changes":
-            told = atlas.changes("c1")
+            changed = atlas.changes("c1")
             return {
-                "ids": [c.id for c in told.changes],
-                "ops": [c.op for c in told.changes],
-                "next": told.next,
+                "ids": [c.id for c in changed.changes],
+                "ops": [c.op for c in changed.changes],
+                "next": changed.next,
             }
         case "follow_workspace":
             for _ in atlas.follow("c1"):

@@ -83,7 +83,7 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   }
 
   /**
-   * What was told after a cursor or a time; without either, a cursor from now on. A record costs a credit. Throws
+   * What was published after a cursor or a time; without either, a cursor from now on. A record costs a credit. Throws
    * APIError `cursor_too_old`: take a new cursor, then read all records again.
    */
   async changes(request: C, options: Options = {}): Promise<Changes<R>> {
@@ -94,7 +94,7 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
   }
 
   /**
-   * Pages of changes from a cursor on, without end: the next when something is told, or `wait_s` (15) seconds
+   * Pages of changes from a cursor on, without end: the next when something is published, or `wait_s` (15) seconds
    * later. It can go on from `next` of the last page.
    */
   async *follow(cursor: string, request?: Omit<C, "cursor" | "since">, options: Options = {}): AsyncGenerator<Changes<R>, void, undefined> {

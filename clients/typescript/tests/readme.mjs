@@ -9,10 +9,10 @@ const text = readFileSync(join(root, "README.md"), "utf8");
 const examples = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code);
 const dir = mkdtempSync(join(tmpdir(), "readme-"));
 try {
-  writeFileSync(join(dir, "readme.mts"), `${examples.join("\n")}\nexport { added, newest, start, status, told };\n`);
+  writeFileSync(join(dir, "readme.mts"), `${examples.join("\n")}\nexport { added, newest, start, status, changed };\n`);
   compile(dir);
-  const { added, newest, start, status, told } = await import(pathToFileURL(join(dir, "readme.mjs")));
-  if (added.failed !== 0 || newest.length !== 60 || !start.caughtUp || !told.caughtUp || status !== 401) throw new Error("the examples ended otherwise");
+  const { added, newest, start, status, changed } = await import(pathToFileURL(join(dir, "readme.mjs")));
+  if (added.failed !== 0 || newest.length !== 60 || !start.caughtUp || !changed.caughtUp || status !== 401) throw new Error("the examples ended otherwise");
   console.log("the examples ran");
 } finally {
   rmSync(dir, { recursive: true });

@@ -134,7 +134,7 @@ class Dataset(Source[R]):
         wait_s: int | None = None,
         history: str | None = None,
     ) -> Changes[R]:
-        """What was told after a cursor or a time; without either, a cursor from now on. history asks for all
+        """What was published after a cursor or a time; without either, a cursor from now on. history asks for all
         kept changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
         body = without_none(
             cursor=cursor, since=_since(since), records=records or None,
@@ -157,7 +157,7 @@ class Dataset(Source[R]):
         return Changes(found, meta["next"], meta["caught_up"], meta["lag_s"], Credits.of(response))
 
     def follow(self, cursor: str, *, wait_s: int = FOLLOW_WAIT, **request: Any) -> Iterator[Changes[R]]:
-        """Pages of changes from a cursor on, without end: the next when something is told, or ``wait_s``
+        """Pages of changes from a cursor on, without end: the next when something is published, or ``wait_s``
         later. It can go on from ``next`` of the last page."""
         return _follow(cursor, lambda at: self.changes(at, wait_s=wait_s, **request))
 

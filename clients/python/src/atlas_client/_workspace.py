@@ -91,7 +91,7 @@ class Alerts(Resource[m.Alert]):
         super().__init__(c, "/workspace/alerts", "alert", "alerts", m.Alert)
 
     def entries(self, view_id: str | None = None) -> Iterator[m.AlertEntry]:
-        """What the alerts told, the latest first, of one View or of all."""
+        """What the alerts reported, the latest first, of one View or of all."""
         request = without_none(view_id=view_id)
         return map(
             m.AlertEntry.model_validate,
@@ -447,7 +447,7 @@ class Boards(Resource[m.Board]):
 
 
 class Webhooks(Resource[m.Webhook]):
-    """The addresses that are told of events, for owners, admins and API keys."""
+    """The addresses that are notified of events, for owners, admins and API keys."""
 
     def __init__(self, c: Connection) -> None:
         super().__init__(c, "/workspace/webhooks", "webhook", "webhooks", m.Webhook)
