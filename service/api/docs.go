@@ -23,7 +23,7 @@ const (
 
 // documentRows are the OpenAPI document and the documentation. Static content is made and
 // compressed once.
-func (s *Server) documentRows(document []byte) []endpoint.Stranger {
+func (s *Server) documentRows(document func() []byte) []endpoint.Stranger {
 	pages := sync.OnceValue(s.manual) // made by the first request
 	var rows []endpoint.Stranger
 	whole := s.Unchanging(document)

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"slices"
+	"sync"
 
 	"atlas/service/endpoint"
 	"atlas/service/ratelimit"
@@ -19,7 +20,8 @@ func (s *Server) table() endpoint.Table {
 	s.Authenticate, s.Fails = s.authenticate, failsSCIM
 	s.Cookies = s.Sessions != nil
 	s.NotPages = []string{"/api", endpoint.DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", scim.Base}
-	document := encoded(s.Document())
+	// The first request for it makes it: most servers of a cluster are asked for searches alone.
+	document := sync.OnceValue(func() []byte { return encoded(s.Document()) })
 	return endpoint.Table{Routes: s.Routes(), Strangers: s.strangerRows(document), Mounts: s.agentRows(document)}
 }
 
@@ -61,7 +63,7 @@ func (s *Server) Routes() []endpoint.Route {
 
 // strangerRows is the table of addresses that need no key. An address in neither table is
 // classUnknown.
-func (s *Server) strangerRows(document []byte) []endpoint.Stranger {
+func (s *Server) strangerRows(document func() []byte) []endpoint.Stranger {
 	return slices.Concat(
 		s.HealthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
 		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.erasureFormRows(), s.scimRows(),

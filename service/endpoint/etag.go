@@ -140,13 +140,13 @@ func (r Route) notModifiedResponse() openapi.Response {
 // SecretKey is a key that all servers with the same ETagKey share.
 func (s *Core) SecretKey() []byte { return s.tagger.key }
 
-// Unchanging answers constant JSON, with its ETag, compressed once.
-func (s *Core) Unchanging(content []byte) gin.HandlerFunc {
-	tag := s.tagger.tag(workspace.ID{}, content)
-	file := sync.OnceValue(func() asset.File { return asset.Compressed(content) })
+// Unchanging answers constant JSON, with its ETag, compressed once. The first request makes it.
+func (s *Core) Unchanging(content func() []byte) gin.HandlerFunc {
+	tag := sync.OnceValue(func() string { return s.tagger.tag(workspace.ID{}, content()) })
+	file := sync.OnceValue(func() asset.File { return asset.Compressed(content()) })
 	return func(ctx *gin.Context) {
 		c := CallOf(ctx)
-		if c.etag = tag; c.holds(tag) {
+		if c.etag = tag(); c.holds(c.etag) {
 			c.writeNotModified()
 			return
 		}

@@ -51,7 +51,7 @@ func openTable(t *testing.T) (*Core, Table) {
 		},
 		Stranger{
 			Method: http.MethodGet, Path: Version + DocumentPath, Operation: "get_openapi", Class: ClassDocuments, Cost: documentCost,
-			Handle: s.Unchanging([]byte(`{}`)),
+			Handle: s.Unchanging(func() []byte { return []byte(`{}`) }),
 		},
 		Stranger{Method: http.MethodGet, Path: unsubscribeAt, Operation: "unsubscribe", Class: ClassUnsubscribe, Handle: empty},
 		Stranger{Method: http.MethodGet, Path: erasureAt, Operation: "erase", Class: ClassErasure, Handle: empty},

@@ -81,7 +81,7 @@ func (s *Server) Handler() (http.Handler, error) {
 	if s.document, err = readDocument(s.Document); err != nil {
 		return nil, err
 	}
-	s.forScopes(Caller{Scopes: []string{dataRead, workspaceRead, workspaceWrite}}) // a mistake shows at the start
+	s.forScopes(Caller{Scopes: []string{dataRead, workspaceRead, workspaceWrite}}) // a mistake shows at once
 	servers := sync.Map{}                                                          // by scopes
 	serverOf := func(r *http.Request) *sdk.Server {
 		caller, _ := r.Context().Value(callerKey{}).(Caller)
