@@ -22,6 +22,9 @@ const (
 	// eachAtOnce is how many of them one request runs one after the other, filtersAtOnce as
 	// filters.
 	eachAtOnce, filtersAtOnce = 50, 100
+	// writtenAtOnce is how many records one request looks for, to learn when they were written: a
+	// request of 10,000 ids delays others by itself.
+	writtenAtOnce = 1_000
 	// fewMatches is how many records one of them may find by itself.
 	fewMatches = 300
 )
@@ -114,8 +117,27 @@ type written struct {
 // is written to them later has higher numbers. Several indices have none in common: the first
 // number is 0 then. Numbers of one index say nothing about another, to which the alias may move
 // meanwhile.
-func (m matching) since(ctx context.Context, e *Engine) (written, error) {
-	c := m.filtered()
+func (m matching) since(ctx context.Context, e *Engine) (from written, err error) {
+	for ids := range slices.Chunk(m.among, writtenAtOnce) {
+		of, err := m.writtenOf(ctx, e, ids)
+		switch {
+		case err != nil:
+			return from, err
+		case from.index == "" || of.index != "" && of.index == from.index && of.first < from.first:
+			from = of
+		case of.index != "" && of.index != from.index:
+			return written{index: m.alias(e)}, nil
+		}
+	}
+	return from, nil
+}
+
+// alias is where all the searches are made.
+func (m matching) alias(e *Engine) string { return e.at(m.searches[0], nil).index }
+
+// writtenOf is since of some of the records.
+func (m matching) writtenOf(ctx context.Context, e *Engine, ids []string) (written, error) {
+	c := m.filtered(ids)
 	c.raw(`"in":{"terms":{"field":"_index","size":2},"aggs":{"first":{"min":{"field":"_seq_no"}}}}}}`)
 	r := e.at(m.searches[0], c.b)
 	r.background = true
@@ -145,7 +167,7 @@ func (m matching) since(ctx context.Context, e *Engine) (written, error) {
 	case len(answer.In.Buckets) == 0:
 		return written{}, nil
 	case len(answer.In.Buckets) > 1:
-		return written{index: r.index}, nil
+		return written{index: m.alias(e)}, nil
 	}
 	in := answer.In.Buckets[0]
 	return written{in.Index, int(in.First.Value)}, nil
@@ -226,12 +248,12 @@ func errNoMatches() error {
 	return fault.BackendUnavailable(errors.New("a search among records without its matches"), "elasticsearch")
 }
 
-// filtered begins the body of a search among the records, up to its aggregations.
-func (m matching) filtered() *compiler {
+// filtered begins the body of a search among records, up to its aggregations.
+func (m matching) filtered(ids []string) *compiler {
 	id, _ := catalog.FieldNamed(m.dataset, "id")
-	c := newCompiler(40 * len(m.among))
+	c := newCompiler(40 * len(ids))
 	c.raw(`{"size":0,"track_total_hits":false,"query":{"bool":{"filter":[`)
-	query.Terms{Field: &id, Values: m.among}.Accept(c)
+	query.Terms{Field: &id, Values: ids}.Accept(c)
 	c.raw(`]}},"aggs":{`)
 	return c
 }

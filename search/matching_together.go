@@ -92,7 +92,7 @@ func (m matching) ask(ctx context.Context, e *Engine, positions []int, most int)
 
 // compile is the body of a search of the records with an aggregation for each search.
 func (m matching) compile(positions []int, most int) []byte {
-	c := m.filtered()
+	c := m.filtered(m.among)
 	for _, position := range positions {
 		q := m.searches[position]
 		q.CountOnly, q.WithoutPrivate = true, true
