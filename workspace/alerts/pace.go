@@ -10,7 +10,7 @@ import (
 // idle is how many times as long as it compared a Watcher then waits, at most longestPause, so
 // that searches of others have the processors.
 const (
-	idle         = 1
+	idle         = 3
 	longestPause = time.Second
 )
 
