@@ -36,8 +36,8 @@ const (
 // searches has too many terms.
 //
 // Each search runs by itself among what was written since the first of the records: they were
-// written lately, and a short search delays nobody. Those that find many there run again, as
-// filters among the records.
+// written lately, and a short search delays nobody. Those that find many there, or take too long, run
+// again, as filters among the records.
 func (e *Engine) Matching(ctx context.Context, d catalog.Dataset, among []uuid.UUID, searches []query.Query) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(searches))
 	if len(among) == 0 || len(searches) == 0 {
@@ -82,6 +82,9 @@ func (e *Engine) matchingIn(ctx context.Context, d catalog.Dataset, among []uuid
 	var many []int
 	for some := range slices.Chunk(all, eachAtOnce) {
 		more, err := m.each(ctx, e, from, some, found)
+		if fault.CodeOf(err) == fault.Unavailable && !errors.Is(err, query.ErrIndexGone) && ctx.Err() == nil {
+			more, err = some, nil // too slow among so much: filters are bounded by the records
+		}
 		if err != nil {
 			return nil, err
 		}

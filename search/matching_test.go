@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/elastic/go-elasticsearch/v8/esapi"
 	"github.com/google/go-cmp/cmp"
@@ -247,6 +249,32 @@ func TestMatchingWhileTheAliasMoves(t *testing.T) {
 	before, after, moved, gone = after, before, false, true
 	if found, err := moving.Matching(t.Context(), catalog.Projects, ids, all); fault.CodeOf(err) != fault.Unavailable {
 		t.Errorf("an index that is gone meanwhile: %d records, %v", len(found), err)
+	}
+}
+
+// Short searches that take too long run as filters instead.
+func TestMatchingThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(9, 9)), 40)
+	x.Load(t, w)
+	var ids []uuid.UUID
+	for _, record := range w.Records(catalog.Projects) {
+		ids = append(ids, uuid.MustParse(record.ID()))
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	slow := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
+		if !strings.HasSuffix(r.URL.Path, "/_msearch") {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+		return true
+	})
+	slow.Timeout = time.Second
+	found, err := slow.Matching(t.Context(), catalog.Projects, ids, []query.Query{parsed(t, catalog.Projects, `{}`)})
+	if err != nil || !slices.Equal(found[0], ids) {
+		t.Errorf("%d of %d: %v", len(found), len(ids), err)
 	}
 }
 

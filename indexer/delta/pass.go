@@ -193,7 +193,10 @@ func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]
 				ms := t.UnixMilli()
 				at = &ms
 			}
-			it.entry.suppress(d, set)
+			if known := it.entry.suppressed; !known {
+				it.entry.suppress(d, set)
+				it.entry.by = nil // its value was not yet in the list when the lines were counted by it
+			}
 			it.erased = a.Erase != nil
 			it.outcome = decide(*it.entry, it.old, at, a.state.Started.UnixMilli())
 			if a.Erase == nil && it.entry.outdated(d, it.old, set) {

@@ -69,7 +69,7 @@ func (s *System) ClaimErasureLetters(
 					SELECT FROM erasure_requests o WHERE o.network = q.network AND o.sent_at > $2::timestamptz - interval '24 hours')) AS first
 				FROM erasure_requests q WHERE id = $1)
 			UPDATE erasure_requests q SET first = r.first, sent_at = coalesce(q.sent_at, greatest($2::timestamptz, (
-				SELECT sent_at + interval '1 hour' FROM erasure_requests o WHERE o.sent_at IS NOT NULL AND o.first IS NOT DISTINCT FROM r.first
+				SELECT sent_at + interval '1 hour' FROM erasure_requests o WHERE o.sent_at IS NOT NULL AND o.first = r.first
 				ORDER BY sent_at DESC OFFSET $4 LIMIT 1)))
 			FROM r WHERE q.id = r.id AND NOT EXISTS (
 				SELECT FROM erasure_requests o WHERE o.digest = r.digest AND o.id <> r.id AND o.sent_at > $3)

@@ -1,6 +1,7 @@
 import { mostNamed } from '../search/columns'
 import { Choice } from './choice'
-import { projectWith, type ProjectBy } from './join'
+import type { ProjectBy } from './job'
+import { projectWith } from './join'
 import type { FormProps } from './use-plan'
 
 /** CSVChoices are what a CSV file has, and how it is written. */

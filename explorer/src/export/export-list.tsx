@@ -3,7 +3,8 @@ import { link } from '../address'
 import { sessionQuery } from '../api/queries'
 import { formatMoment, formatNumber } from '../format'
 import { fileName } from './save'
-import { listJobs, type Job } from './store'
+import type { Job } from './job'
+import { listJobs } from './store'
 
 function useJobs(workspace: string) {
   const user = useQuery(sessionQuery).data?.id

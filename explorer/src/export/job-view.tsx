@@ -9,7 +9,7 @@ import { recordsJoined } from './join'
 import { pageSize } from './page'
 import { forget, pause, resume, stop, useElsewhere, useProgress, type Progress } from './runner'
 import { fileName, saveExport } from './save'
-import type { Job } from './store'
+import type { Job } from './job'
 
 /** JobView is one export: its progress and actions. */
 export function JobView({ job }: { job: Job }) {

@@ -4,8 +4,7 @@ import type { Sort } from '../api/queries'
 import { routeOf } from '../source'
 import { columnsOf, type TableName } from '../table/fields'
 import { elements, members } from './raw-json'
-import type { Page } from './page'
-import type { Job } from './store'
+import type { Job, Page, ProjectBy } from './job'
 
 // A row of firms with their projects and people is flat, like one of `atlas export --join`.
 
@@ -24,8 +23,6 @@ export function joinedOf(column: string): { part: 'project' | 'contact'; table: 
   const of = joined.find(({ prefix }) => column.startsWith(prefix))
   return of && { part: of.part, table: of.table, key: column.slice(of.prefix.length) }
 }
-
-export type ProjectBy = NonNullable<Schemas['AccountJoinRequest']['project_by']>
 
 /** projectWith says which project of a firm is in its row. */
 export const projectWith: Record<ProjectBy, string> = {

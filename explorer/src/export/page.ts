@@ -6,18 +6,10 @@ import { usualSort } from '../table/sort'
 import { readJoin } from './join'
 import { idsOf } from './names'
 import { elements, members } from './raw-json'
-import type { Job, Known, Source } from './store'
+import type { Job, Known, Page, Source } from './job'
 
 /** The largest page of the service, in rows. */
 export const pageSize = 100
-
-export interface Page {
-  /** Each record as it was received. */
-  records: string[]
-  /** The cursor of the next page; absent at the end. */
-  next?: string
-  credits: number
-}
 
 /** readPage reads the next page of an export. */
 export function readPage(job: Job, source: Source, known: Known): Promise<Page> {

@@ -7,7 +7,8 @@ import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
 import { csv, csvHead, ndjson, type CSVOptions } from './format'
 import { readNames } from './names'
-import { readPage, type Page } from './page'
+import type { Job, Known, Page, Source } from './job'
+import { readPage } from './page'
 import { saveExport } from './save'
 import {
   appendPage,
@@ -19,9 +20,6 @@ import {
   writeJob,
   writeNewJob,
   type Called,
-  type Job,
-  type Known,
-  type Source,
 } from './store'
 
 /** Progress is the state of an export that this page runs, or has run. */

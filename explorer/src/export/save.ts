@@ -1,5 +1,6 @@
 import { saveFile } from '../ui/save-file'
-import { fileOf, type Job } from './store'
+import type { Job } from './job'
+import { fileOf } from './store'
 
 /** fileName is the name of the file. */
 export const fileName = ({

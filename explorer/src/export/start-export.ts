@@ -1,5 +1,6 @@
 import { go } from '../address'
-import { writeSource, type Source } from './store'
+import type { Source } from './job'
+import { writeSource } from './store'
 
 /** startExport shows the form and the price of an export, and exports nothing yet. */
 export async function startExport(source: Source): Promise<void> {

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { Format } from './format'
-import type { ProjectBy } from './join'
+import type { ProjectBy } from './job'
 
 /** Choices are what the form of an export asks for. */
 export interface Choices {

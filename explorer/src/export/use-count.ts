@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { answer, api, type Schemas } from '../api/client'
 import { routeOf } from '../source'
-import type { Source } from './store'
+import type { Source } from './job'
 
 /** useCount counts the rows of a search exactly, which is free. */
 export function useCount(workspace: string, { dataset, body, ids }: Source, wanted = true) {

@@ -4,7 +4,7 @@ import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
 import { findLoaded, rowsQuery } from '../api/queries'
 import { inPlace } from '../search/in-place'
-import type { Known, Source } from './store'
+import type { Known, Source } from './job'
 
 /** useLoaded has the ids of the rows, if they are known, and the records among them that are already paid for. */
 export function useLoaded(workspace: string, source: Source, wanted: boolean): { ids?: string[]; known: Known } {
