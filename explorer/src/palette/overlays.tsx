@@ -1,4 +1,4 @@
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import type { ScreenProps } from '../shell/screens'
 import { isTyping } from '../ui/is-typing'
 import { overlayEvent, type Overlay } from './show'
@@ -9,24 +9,28 @@ const Keys = lazy(() => import('./keys'))
 
 /** Overlays are what a key opens on every screen. */
 export function Overlays(props: ScreenProps) {
-  const [open, setOpen] = useState<Overlay>()
+  const [open, setOpen] = useState<{ what: Overlay; nth: number }>()
+  const opened = useRef(0)
   useEffect(() => {
+    const show = (what: Overlay) => setOpen({ what, nth: ++opened.current })
     const listen = (e: KeyboardEvent) => {
       const command = (e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === 'k'
-      const asked = e.key === '?' && !isTyping(e) && !e.metaKey && !e.ctrlKey && !e.altKey
+      // A closed palette can have the focus until the next frame.
+      const typing = isTyping(e) && (e.target as Element).checkVisibility()
+      const asked = e.key === '?' && !typing && !e.metaKey && !e.ctrlKey && !e.altKey
       if (!command && !asked) return
       if (document.querySelector('dialog[open]')) {
         // The same key closes it.
         if (command) {
-          setOpen((now) => (now === 'palette' ? undefined : now))
+          setOpen((now) => (now?.what === 'palette' ? undefined : now))
           e.preventDefault()
         }
         return
       }
       e.preventDefault()
-      setOpen(command ? 'palette' : 'keys')
+      show(command ? 'palette' : 'keys')
     }
-    const asked = (e: Event) => setOpen((e as CustomEvent<Overlay>).detail)
+    const asked = (e: Event) => show((e as CustomEvent<Overlay>).detail)
     addEventListener('keydown', listen)
     addEventListener(overlayEvent, asked)
     return () => {
@@ -34,12 +38,12 @@ export function Overlays(props: ScreenProps) {
       removeEventListener(overlayEvent, asked)
     }
   }, [])
-  // The close event may arrive after another overlay was opened.
-  const closed = (what: Overlay) => () => setOpen((now) => (now === what ? undefined : now))
+  // The close event may arrive after another overlay, or the same one, was opened.
+  const close = () => setOpen((now) => (now?.nth === open?.nth ? undefined : now))
   return (
     <Suspense>
-      {open === 'palette' && <Palette {...props} onClose={closed('palette')} />}
-      {open === 'keys' && <Keys onClose={closed('keys')} />}
+      {open?.what === 'palette' && <Palette key={open.nth} {...props} onClose={close} />}
+      {open?.what === 'keys' && <Keys key={open.nth} onClose={close} />}
     </Suspense>
   )
 }
