@@ -84,6 +84,14 @@ func TestMatchingFindsWhatTheModelFinds(t *testing.T) {
 	}
 }
 
+func sortedIDs(w *searchtest.World, d catalog.Dataset) (ids []uuid.UUID) {
+	for _, record := range w.Records(d) {
+		ids = append(ids, uuid.MustParse(record.ID()))
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return ids
+}
+
 func texts(ids []uuid.UUID) []string {
 	all := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -164,11 +172,7 @@ func TestMatchingOfMoreThanAnAnswerHolds(t *testing.T) {
 	e, x := newEngine(t)
 	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(6, 6)), 600)
 	x.Load(t, w)
-	var ids []uuid.UUID
-	for _, record := range w.Records(catalog.Projects) {
-		ids = append(ids, uuid.MustParse(record.ID()))
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(w, catalog.Projects)
 	searches := make([]query.Query, search.MaxMatchingSearches)
 	for i := range searches {
 		searches[i] = parsed(t, catalog.Projects, `{}`)
@@ -203,11 +207,7 @@ func TestMatchingWhileTheAliasMoves(t *testing.T) {
 	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(7, 7)), 40)
 	x.Load(t, w)
 	x.Load(t, w) // so that the numbers are higher than those in the index after
-	var ids []uuid.UUID
-	for _, record := range w.Records(catalog.Projects) {
-		ids = append(ids, uuid.MustParse(record.ID()))
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(w, catalog.Projects)
 	alias := x.Names.Alias(string(catalog.Projects))
 	before, after := x.Names.Generation(string(catalog.Projects), "1"), x.Names.Generation(string(catalog.Projects), "2")
 	body, err := mappings.Index(string(catalog.Projects), mappings.Settings{Shards: 2})
@@ -258,11 +258,7 @@ func TestMatchingThatTakesTooLong(t *testing.T) {
 	e, x := newEngine(t)
 	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(9, 9)), 40)
 	x.Load(t, w)
-	var ids []uuid.UUID
-	for _, record := range w.Records(catalog.Projects) {
-		ids = append(ids, uuid.MustParse(record.ID()))
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	ids := sortedIDs(w, catalog.Projects)
 	slow := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/_msearch") {
 			return false
@@ -284,10 +280,7 @@ func TestMatchingLeavesSearchesToOthers(t *testing.T) {
 	e, x := newEngine(t)
 	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(8, 8)), 40)
 	x.Load(t, w)
-	var ids []uuid.UUID
-	for _, record := range w.Records(catalog.Accounts) {
-		ids = append(ids, uuid.MustParse(record.ID()))
-	}
+	ids := sortedIDs(w, catalog.Accounts)
 	var several []string
 	watched := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/_msearch") {

@@ -193,7 +193,7 @@ func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]
 				ms := t.UnixMilli()
 				at = &ms
 			}
-			if known := it.entry.suppressed; !known {
+			if !it.entry.suppressed {
 				it.entry.suppress(d, set)
 				it.entry.by = nil // its value was not yet in the list when the lines were counted by it
 			}
