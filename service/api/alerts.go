@@ -17,7 +17,7 @@ import (
 
 const tagAlerts = "Alerts"
 
-func (s *Server) alertRoutes() []endpoint.Route {
+func (s Views) alertRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/alerts", Operation: "list_alerts",
@@ -120,11 +120,11 @@ type alertData struct {
 
 var alertDataSchema = schema.Named("AlertData", schema.Object(schema.Required("alert", alertSchema)))
 
-func (s *Server) listAlerts(c *endpoint.Call, m endpoint.ListMetadata) ([]alerts.Alert, error) {
-	return s.Views.Alerts.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
+func (s Views) listAlerts(c *endpoint.Call, m endpoint.ListMetadata) ([]alerts.Alert, error) {
+	return s.Alerts.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
-func (s *Server) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
+func (s Views) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	text, given, err := c.Param(viewIDKey)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Server) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
 	if err := endpoint.JoinIssues(issues, err); err != nil {
 		return endpoint.Reply{}, err
 	}
-	entries, err := s.Views.Alerts.Entries(c.Context(), c.Workspace(), c.Principal.User, view, m.Limit, m.Offset)
+	entries, err := s.Alerts.Entries(c.Context(), c.Workspace(), c.Principal.User, view, m.Limit, m.Offset)
 	return endpoint.List("entries", entries, m), err
 }
 
@@ -154,13 +154,13 @@ var alertUpsert = rule.Object(
 	}),
 ).Named("AlertUpsert")
 
-func (s *Server) upsertAlert(c *endpoint.Call, change alerts.Change) (endpoint.Reply, error) {
-	a, err := s.Views.Alerts.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+func (s Views) upsertAlert(c *endpoint.Call, change alerts.Change) (endpoint.Reply, error) {
+	a, err := s.Alerts.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(alertData{a}), err
 }
 
-func (s *Server) deleteAlert(c *endpoint.Call) (endpoint.Reply, error) {
-	err := s.Views.Alerts.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
+func (s Views) deleteAlert(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Alerts.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
@@ -177,12 +177,12 @@ var seenRule = rule.Object(
 	),
 ).Named("ViewSeen")
 
-func (s *Server) seeView(c *endpoint.Call, in seen) (endpoint.Reply, error) {
+func (s Views) seeView(c *endpoint.Call, in seen) (endpoint.Reply, error) {
 	var through *int64
 	if in.through != nil {
 		number := int64(*in.through)
 		through = &number
 	}
-	a, err := s.Views.Alerts.See(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("id")), through)
+	a, err := s.Alerts.See(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("id")), through)
 	return endpoint.FreeReply(alertData{a}), err
 }

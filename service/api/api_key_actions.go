@@ -16,6 +16,7 @@ import (
 	"atlas/service/openapi"
 	"atlas/workspace"
 	"atlas/workspace/audit"
+	"atlas/workspace/boards"
 	"atlas/workspace/undo"
 )
 
@@ -24,8 +25,15 @@ const (
 	maxKeyActions     = 200
 )
 
-// keyActionRoutes are never throttled, like the routes of keys.
-func (s *Server) keyActionRoutes() []endpoint.Route {
+type keyActionHandlers struct {
+	People
+	Book   Book
+	Views  Views
+	Boards *boards.Boards
+}
+
+// routes are never throttled, like the routes of keys.
+func (s keyActionHandlers) routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/:id/actions", Operation: "list_api_key_actions",
 			Scope: workspace.WorkspaceRead, Caller: endpoint.AdminUsers, Throttling: endpoint.Never, Paced: true,
@@ -129,7 +137,7 @@ type keyActionsData struct {
 
 var keyActionLimit = rule.Integer(1, maxKeyActions).Default(defaultKeyActions)
 
-func (s *Server) listKeyActions(c *endpoint.Call) (endpoint.Reply, error) {
+func (s keyActionHandlers) listKeyActions(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	params, err := textParams(c, &issues, "cursor")
 	if err != nil {
@@ -177,14 +185,14 @@ var keyUndoRule = rule.Object(
 ).Named("ApiKeyUndo")
 
 // undoParts are the parts of a workspace whose objects keys can change.
-func (s *Server) undoParts() undo.Parts {
+func (s keyActionHandlers) undoParts() undo.Parts {
 	return undo.Parts{
 		Book: s.Book, Memberships: s.Views.Memberships, Views: s.Views.Views, Boards: s.Boards, Webhooks: s.People.Webhooks,
 		Subscriptions: s.People.Subscriptions, Invitations: s.People.Invitations, Members: s.People.Members,
 	}
 }
 
-func (s *Server) undoKey(c *endpoint.Call, r undo.Request) (endpoint.Reply, error) {
+func (s keyActionHandlers) undoKey(c *endpoint.Call, r undo.Request) (endpoint.Reply, error) {
 	id := workspace.KeyID(c.PathID("id"))
 	c.Target = id.String()
 	r.By = actor(c)

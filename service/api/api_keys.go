@@ -19,7 +19,7 @@ const tagKeys = "API keys"
 
 // apiKeyRoutes are never throttled: whoever must revoke a stolen key may find the ceiling
 // used up.
-func (s *Server) apiKeyRoutes() []endpoint.Route {
+func (s People) apiKeyRoutes() []endpoint.Route {
 	const read, write, admin = workspace.WorkspaceRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin
 	oneKey := schema.Object(schema.Required("api_key", apiKeySchema))
 	return []endpoint.Route{
@@ -194,12 +194,12 @@ func keyMaker(c *endpoint.Call) people.KeyMaker {
 	return people.KeyMaker{User: c.Principal.User, Scopes: c.Principal.Scopes}
 }
 
-func (s *Server) listAPIKeys(c *endpoint.Call, m endpoint.ListMetadata) ([]apiKey, error) {
-	page, err := s.People.Keys.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s People) listAPIKeys(c *endpoint.Call, m endpoint.ListMetadata) ([]apiKey, error) {
+	page, err := s.Keys.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := s.People.Policies.Keys(c.Context(), c.Workspace())
+	policy, err := s.Policies.Keys(c.Context(), c.Workspace())
 	all := make([]apiKey, len(page))
 	for i, k := range page {
 		all[i] = apiKeyOf(k, policy, "")
@@ -268,8 +268,8 @@ func endOnce[T any](end func(*T) *people.KeyEnd) rule.Field[T] {
 	})
 }
 
-func (s *Server) createAPIKey(c *endpoint.Call, in people.KeyInput) (endpoint.Reply, error) {
-	k, secret, err := s.People.Keys.Create(c.Context(), c.Workspace(), keyMaker(c), in)
+func (s People) createAPIKey(c *endpoint.Call, in people.KeyInput) (endpoint.Reply, error) {
+	k, secret, err := s.Keys.Create(c.Context(), c.Workspace(), keyMaker(c), in)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
@@ -292,19 +292,27 @@ var keyRotation = rule.Object(
 	endOnce(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 ).Named("ApiKeyRotation")
 
-func (s *Server) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, error) {
+func (s People) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, error) {
 	id := workspace.KeyID(c.PathID("id"))
 	c.Target = id.String()
-	k, secret, err := s.People.Keys.Rotate(c.Context(), c.Workspace(), keyMaker(c), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
+	k, secret, err := s.Keys.Rotate(c.Context(), c.Workspace(), keyMaker(c), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
 	return endpoint.FreeReply(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
-func (s *Server) revokeAPIKey(c *endpoint.Call) (endpoint.Reply, error) {
+func (s People) revokeAPIKey(c *endpoint.Call) (endpoint.Reply, error) {
 	id := workspace.KeyID(c.PathID("id"))
 	c.Target = id.String()
-	err := s.People.Keys.Revoke(c.Context(), c.Workspace(), keyMaker(c), id)
+	err := s.Keys.Revoke(c.Context(), c.Workspace(), keyMaker(c), id)
 	return endpoint.FreeReply(deleted{true}), err
+}
+
+// outsidePolicy lists what active keys violate.
+func outsidePolicy(p people.KeyPolicy, k workspace.Key, now time.Time) []string {
+	if state := stateOfKey(k, now); state == keyExpired || state == keyRevoked {
+		return []string{}
+	}
+	return append([]string{}, p.Breaks(k, now)...)
 }

@@ -28,7 +28,12 @@ type Audit interface {
 // defaultHistory is the default page size of a record's history.
 const defaultHistory = 25
 
-func (s *Server) auditRoutes() []endpoint.Route {
+type historyHandlers struct {
+	*endpoint.Core
+	Audit Audit
+}
+
+func (s historyHandlers) routes() []endpoint.Route {
 	routes := []endpoint.Route{
 		{Method: "POST", Path: "/workspace/changes", Operation: "read_workspace_changes",
 			Scope: workspace.WorkspaceWrite, Throttling: endpoint.Limited, Caller: endpoint.Admins, ReadOnly: true,
@@ -66,7 +71,7 @@ func (s *Server) auditRoutes() []endpoint.Route {
 	return routes
 }
 
-func (s *Server) recordHistory(d catalog.Dataset) func(*endpoint.Call, endpoint.ListMetadata) ([]audit.Change, error) {
+func (s historyHandlers) recordHistory(d catalog.Dataset) func(*endpoint.Call, endpoint.ListMetadata) ([]audit.Change, error) {
 	return func(c *endpoint.Call, m endpoint.ListMetadata) ([]audit.Change, error) {
 		return s.Audit.RecordHistory(c.Context(), c.Workspace(), d, c.PathID("id"), m.Limit, m.Offset)
 	}
@@ -104,7 +109,7 @@ var workspaceChangeSchema = schema.Named("WorkspaceChange", schema.Object(
 	),
 ))
 
-func (s *Server) readWorkspaceChanges(c *endpoint.Call, r query.WorkspaceChangesRequest) (endpoint.Reply, error) {
+func (s historyHandlers) readWorkspaceChanges(c *endpoint.Call, r query.WorkspaceChangesRequest) (endpoint.Reply, error) {
 	if r.History != uuid.Nil {
 		a, err := s.Audit.History(c.Context(), c.Workspace(), r.History, r.Limit)
 		return auditReply(r.FeedRequest, a), err

@@ -36,7 +36,9 @@ const (
 	maxAction = 81
 )
 
-func (s *Server) auditLogRoutes() []endpoint.Route {
+type auditLogHandlers struct{ AuditLog AuditLog }
+
+func (s auditLogHandlers) routes() []endpoint.Route {
 	const read, admin = workspace.WorkspaceRead, workspace.WorkspaceAdmin
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/audit", Operation: "list_audit_events",
@@ -210,7 +212,7 @@ func idParam(issues *input.Issues, from *input.Reader, name string) uuid.UUID {
 	return uuid.Nil
 }
 
-func (s *Server) listAuditEvents(c *endpoint.Call) (endpoint.Reply, error) {
+func (s auditLogHandlers) listAuditEvents(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	params, err := textParams(c, &issues, "action", "principal_id", "object_id", "since", "until", "order", "cursor")
 	if err != nil {
@@ -244,7 +246,7 @@ func (s *Server) listAuditEvents(c *endpoint.Call) (endpoint.Reply, error) {
 	}, nil
 }
 
-func (s *Server) listDelivered(c *endpoint.Call) (endpoint.Reply, error) {
+func (s auditLogHandlers) listDelivered(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	params, err := textParams(c, &issues, "principal_id", "since", "until")
 	if err != nil {

@@ -46,7 +46,7 @@ var getBatchMetadata = schema.Named("GetBatchMetadata", schema.Object(
 ))
 
 // getBatchRoute is the route of a dataset that gets several records by id.
-func (s *Server) getBatchRoute(d catalog.Dataset) endpoint.Route {
+func (s searches) getBatchRoute(d catalog.Dataset) endpoint.Route {
 	return endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/get/batch", Operation: "get_" + string(d) + "_batch",
 		Scope: workspace.DataRead, Throttling: endpoint.Metered, WorkspaceRequired: true,
 		Budget:   endpoint.Budget{Places: endpoint.PlacesGetBatch, Rows: rowsGet(d), Heap: 1024},
@@ -88,7 +88,7 @@ func getBatchOptions(d catalog.Dataset) endpoint.BatchOptions[getOptions] {
 	}
 }
 
-func (s *Server) getDataBatch(
+func (s searches) getDataBatch(
 	d catalog.Dataset,
 ) func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], o getOptions) (endpoint.Reply, error) {
@@ -125,7 +125,7 @@ func (s *Server) getDataBatch(
 				}
 				r.Data = record
 			}
-			return results, s.withMerges(ctx, d, results)
+			return results, withMerges(ctx, s.Merges, d, results)
 		}
 		return c.Metered(len(items), func(ctx context.Context) (endpoint.Reply, int, error) {
 			results, err := get(ctx, len(items), func(string) bool { return true })

@@ -25,7 +25,9 @@ var boardSchema = schema.Named("Board", schema.Object(
 
 var boardDataSchema = schema.Named("BoardData", schema.Object(schema.Required("board", boardSchema)))
 
-func (s *Server) boardRoutes() []endpoint.Route {
+type boardHandlers struct{ Boards *boards.Boards }
+
+func (s boardHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/boards", Operation: "list_boards",
@@ -84,20 +86,20 @@ type boardData struct {
 	Board boards.Board `json:"board"`
 }
 
-func (s *Server) listBoards(c *endpoint.Call, m endpoint.ListMetadata) ([]boards.Board, error) {
+func (s boardHandlers) listBoards(c *endpoint.Call, m endpoint.ListMetadata) ([]boards.Board, error) {
 	return s.Boards.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
-func (s *Server) getBoard(c *endpoint.Call) (endpoint.Reply, error) {
+func (s boardHandlers) getBoard(c *endpoint.Call) (endpoint.Reply, error) {
 	b, err := s.Boards.Get(c.Context(), c.Workspace(), boards.ID(c.PathID("id")))
 	return endpoint.FreeReply(boardData{b}), err
 }
 
-func (s *Server) upsertBoard(c *endpoint.Call, change boards.Change) (endpoint.Reply, error) {
+func (s boardHandlers) upsertBoard(c *endpoint.Call, change boards.Change) (endpoint.Reply, error) {
 	b, err := s.Boards.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(boardData{b}), err
 }
 
-func (s *Server) deleteBoard(c *endpoint.Call) (endpoint.Reply, error) {
+func (s boardHandlers) deleteBoard(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(deleted{true}), s.Boards.Delete(c.Context(), c.Workspace(), boards.ID(c.PathID("id")))
 }

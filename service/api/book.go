@@ -33,9 +33,14 @@ type Book interface {
 
 const tagBook = "Book"
 
-func (s *Server) bookRoutes() []endpoint.Route {
+type bookHandlers struct {
+	searches
+	Book Book
+}
+
+func (s bookHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
-	routes := []endpoint.Route{s.workspaceBatchRoute()}
+	var routes []endpoint.Route
 	for _, d := range catalog.Held {
 		path, many, one := "/workspace/"+string(d), "workspace_"+string(d), "workspace_"+d.Singular()
 		upsert, record := book.UpsertRule(d), bookRecord(d)
@@ -133,11 +138,11 @@ func upsertCodes(d catalog.Dataset) []fault.Code {
 	return []fault.Code{fault.NotFound, fault.AmbiguousMatch, fault.RevisionConflict, fault.LimitReached}
 }
 
-func (s *Server) searchBook(c *endpoint.Call, q query.Query) (endpoint.Reply, error) {
+func (s bookHandlers) searchBook(c *endpoint.Call, q query.Query) (endpoint.Reply, error) {
 	return s.search(c, s.bookSearch(c, q))
 }
 
-func (s *Server) bookSearch(c *endpoint.Call, q query.Query) searching {
+func (s searches) bookSearch(c *endpoint.Call, q query.Query) searching {
 	in := c.Workspace()
 	q.Base.Workspace = in.String()
 	return searching{
@@ -148,7 +153,7 @@ func (s *Server) bookSearch(c *endpoint.Call, q query.Query) searching {
 	}
 }
 
-func (s *Server) getBook(d catalog.Dataset) endpoint.Handler {
+func (s bookHandlers) getBook(d catalog.Dataset) endpoint.Handler {
 	return func(c *endpoint.Call) (endpoint.Reply, error) {
 		fields, err := fields(c, fieldsOfBook[d])
 		if err != nil {
@@ -159,25 +164,25 @@ func (s *Server) getBook(d catalog.Dataset) endpoint.Handler {
 			if err == nil {
 				row, err = fields.Select(row)
 			}
-			return row, s.orMerged(ctx, d, c.PathID("id").String(), err)
+			return row, orMerged(ctx, s.Merges, d, c.PathID("id").String(), err)
 		})
 	}
 }
 
-func (s *Server) upsertBook(d catalog.Dataset) func(c *endpoint.Call, in book.Input) (endpoint.Reply, error) {
+func (s bookHandlers) upsertBook(d catalog.Dataset) func(c *endpoint.Call, in book.Input) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, in book.Input) (endpoint.Reply, error) {
 		outcomes, err := s.Book.Upsert(c.Context(), c.Workspace(), d, []book.Input{in})
 		if err != nil {
 			return endpoint.Reply{}, err
 		}
 		if outcomes[0].Err != nil {
-			return endpoint.Reply{}, s.orMerged(c.Context(), d, outcomes[0].Record, outcomes[0].Err)
+			return endpoint.Reply{}, orMerged(c.Context(), s.Merges, d, outcomes[0].Record, outcomes[0].Err)
 		}
 		return endpoint.FreeReply(outcomes[0].Row), keepBook(c, []map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
 	}
 }
 
-func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
+func (s bookHandlers) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
 		results := make([]endpoint.BatchResult, len(items))
 		for i, item := range items {
@@ -195,7 +200,7 @@ func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items
 				}
 			}
 		}
-		if err := s.withMerges(c.Context(), d, results); err != nil {
+		if err := withMerges(c.Context(), s.Merges, d, results); err != nil {
 			return endpoint.Reply{}, err
 		}
 		done, m, err := c.ItemResults(book.IDKey(d), results)
@@ -206,7 +211,7 @@ func (s *Server) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items
 	}
 }
 
-func (s *Server) deleteBook(d catalog.Dataset) endpoint.Handler {
+func (s bookHandlers) deleteBook(d catalog.Dataset) endpoint.Handler {
 	return func(c *endpoint.Call) (endpoint.Reply, error) {
 		err := s.Book.Delete(c.Context(), c.Workspace(), d, []uuid.UUID{c.PathID("id")})
 		return endpoint.FreeReply(deleted{true}), err
@@ -226,7 +231,7 @@ func deletionOptions(d catalog.Dataset) endpoint.BatchOptions[map[uuid.UUID]book
 	}
 }
 
-func (s *Server) deleteBookBatch(
+func (s bookHandlers) deleteBookBatch(
 	d catalog.Dataset,
 ) func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID], expected map[uuid.UUID]book.Expectation) (endpoint.Reply, error) {
@@ -278,7 +283,7 @@ func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
 }
 
 // bookAgain replays upserts with the rows as they are now.
-func (s *Server) bookAgain(d catalog.Dataset, batch bool) func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
+func (s bookHandlers) bookAgain(d catalog.Dataset, batch bool) func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
 	key := book.IDKey(d)
 	return func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
 		var results []map[string]any

@@ -27,7 +27,12 @@ type Changes interface {
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
-func (s *Server) changesRoutes() []endpoint.Route {
+type changeHandlers struct {
+	*endpoint.Core
+	Changes Changes
+}
+
+func (s changeHandlers) routes() []endpoint.Route {
 	var routes []endpoint.Route
 	for _, d := range catalogOrder {
 		routes = append(
@@ -109,7 +114,7 @@ type renderedChange struct {
 	Record  jsontext.Value `json:"record,omitzero"`
 }
 
-func (s *Server) readChanges(c *endpoint.Call, r query.ChangesRequest) (endpoint.Reply, error) {
+func (s changeHandlers) readChanges(c *endpoint.Call, r query.ChangesRequest) (endpoint.Reply, error) {
 	if r.History != uuid.Nil {
 		if err := c.Unmetered(); err != nil {
 			return endpoint.Reply{}, err
@@ -146,7 +151,7 @@ func (s *Server) readChanges(c *endpoint.Call, r query.ChangesRequest) (endpoint
 
 // chargeChanges answers with changes and records. The ids of the records are stored for a
 // replay.
-func (s *Server) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after changes.Position) (endpoint.Reply, error) {
+func (s changeHandlers) chargeChanges(c *endpoint.Call, r query.ChangesRequest, after changes.Position) (endpoint.Reply, error) {
 	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		a, err := s.Changes.Read(ctx, r, after)
 		if err != nil {

@@ -19,11 +19,8 @@ import (
 	"atlas/workspace/book"
 )
 
-const tagData = "Data"
-
-func (s *Server) dataRoutes() []endpoint.Route {
+func (s searches) dataRoutes() []endpoint.Route {
 	var routes []endpoint.Route
-	routes = append(routes, s.dataBatchRoute())
 	for _, d := range catalogOrder {
 		links := schema.Map[openapi.Link]{endpoint.LinkByID("get_"+d.Singular(), "id", "/data/0/id")}
 		if d != catalog.Signals {
@@ -90,15 +87,15 @@ var searchExamples = map[catalog.Dataset][]endpoint.Example{
 	},
 }
 
-func (s *Server) searchData(c *endpoint.Call, q query.Query) (endpoint.Reply, error) {
+func (s searches) searchData(c *endpoint.Call, q query.Query) (endpoint.Reply, error) {
 	return s.search(c, s.dataSearch(q))
 }
 
-func (s *Server) dataSearch(q query.Query) searching {
+func (s searches) dataSearch(q query.Query) searching {
 	return searching{q, "search_" + string(q.Dataset), q.ReadsPrivate(), s.Search.Search, endpoint.RecordsOf}
 }
 
-func (s *Server) getData(d catalog.Dataset) endpoint.Handler {
+func (s searches) getData(d catalog.Dataset) endpoint.Handler {
 	return func(c *endpoint.Call) (endpoint.Reply, error) {
 		includes, err := includes(c, d)
 		if err != nil {
@@ -114,7 +111,7 @@ func (s *Server) getData(d catalog.Dataset) endpoint.Handler {
 			if err == nil {
 				record, err = withIncluded(fields, includes).Select(record)
 			}
-			return record, s.orMerged(ctx, d, id, err)
+			return record, orMerged(ctx, s.Merges, d, id, err)
 		})
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"atlas/internal/release"
 	"atlas/service/endpoint"
 	"atlas/service/manual"
+	"atlas/service/openapi"
 )
 
 // Costs of requests in tokens of ClassDocuments, by bytes or work. A search reads the whole
@@ -23,10 +24,10 @@ const (
 
 // documentRows are the OpenAPI document and the documentation. Static content is made and
 // compressed once.
-func (s *Server) documentRows(document func() []byte) []endpoint.Stranger {
-	pages := sync.OnceValue(s.manual) // made by the first request
+func documentRows(core *endpoint.Core, document func() openapi.Document, text func() []byte) []endpoint.Stranger {
+	pages := sync.OnceValue(func() *manual.Manual { return manualOf(document()) }) // made by the first request
 	var rows []endpoint.Stranger
-	whole := s.Unchanging(document)
+	whole := core.Unchanging(text)
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(rows, endpoint.Stranger{
 			Method: method, Path: endpoint.Version + endpoint.DocumentPath, Operation: "get_openapi", Class: endpoint.ClassDocuments,
@@ -45,7 +46,7 @@ func (s *Server) documentRows(document func() []byte) []endpoint.Stranger {
 			},
 			endpoint.Stranger{
 				Method: method, Path: endpoint.DocsPath + manual.SearchPath, Below: true, Operation: "docs",
-				Class: endpoint.ClassDocuments, Cost: costSearch, Handle: s.searchPages(pages),
+				Class: endpoint.ClassDocuments, Cost: costSearch, Handle: searchPages(pages),
 			},
 		)
 	}
@@ -56,7 +57,7 @@ func (s *Server) documentRows(document func() []byte) []endpoint.Stranger {
 const maxSearches = 2
 
 // searchPages answers a search of the documentation.
-func (s *Server) searchPages(pages func() *manual.Manual) gin.HandlerFunc {
+func searchPages(pages func() *manual.Manual) gin.HandlerFunc {
 	turns := make(chan struct{}, maxSearches)
 	return func(ctx *gin.Context) {
 		select {
@@ -83,8 +84,8 @@ func showPage(ctx *gin.Context, m *manual.Manual) {
 	endpoint.CallOf(ctx).Fail(fault.New(fault.NotFound, "%s", text))
 }
 
-// manual makes the documentation.
-func (s *Server) manual() *manual.Manual {
+// manualOf makes the documentation.
+func manualOf(document openapi.Document) *manual.Manual {
 	m, err := manual.New(manual.Options{
 		Root: endpoint.DocsPath, Files: atlas.Documents, Folder: "docs", Index: "docs/README.md",
 		Addresses: map[string]string{
@@ -92,7 +93,7 @@ func (s *Server) manual() *manual.Manual {
 			"SECURITY.md": "reporting.md",
 		},
 		Made:     map[string][]byte{endpoint.ErrorsPage: endpoint.ErrorsText()},
-		Document: s.Document(), DocumentAddress: endpoint.Version + endpoint.DocumentPath, Errors: endpoint.ErrorsPage,
+		Document: document, DocumentAddress: endpoint.Version + endpoint.DocumentPath, Errors: endpoint.ErrorsPage,
 		Version: release.Version(),
 		After:   "Use", Beside: "- [Reference](" + endpoint.ReferencePath + "): all operations, with forms that send their requests\n" +
 			"- [Errors](" + endpoint.ErrorsPath + "): each code, what it means and what to do",

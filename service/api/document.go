@@ -24,12 +24,12 @@ Some rules cannot be said in a schema: the lower end of a range must not be abov
 
 A member at the top of a body, or of an item of a batch, that may be left out may be ` + "`null`" + ` as well, which is the same, although the schemas do not say so. It is an error for ` + "`dry_run`, `max_credits`, `revision`, `replace`, `definition` and `tags`" + `, and within a filter, a relation, a group or a View's definition. Where a schema takes null, it means what is described there.`
 
-// Document builds the OpenAPI document from the route table and the field catalog.
-func (s *Server) Document() openapi.Document {
+// documentOf builds the OpenAPI document from the route table and the field catalog.
+func documentOf(routes []endpoint.Route) openapi.Document {
 	return endpoint.Document(
 		openapi.Info{Title: "Atlas", Version: release.Version(), Description: introduction},
 		documentTags(),
-		s.Routes(),
+		routes,
 	)
 }
 

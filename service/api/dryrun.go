@@ -1,8 +1,6 @@
 package api
 
 import (
-	"context"
-
 	"atlas/internal/schema"
 	"atlas/search"
 	"atlas/search/query"
@@ -31,25 +29,3 @@ var dryRunAnswer = schema.Named("DryRun", schema.Object(
 	)),
 	schema.Required("metadata", endpoint.CountMetadataSchema),
 ))
-
-// DryRun answers a dry run as a call of its own. A row has at most each records.
-func (s *Server) dryRun(c *endpoint.Call, f searching, each int) (endpoint.Reply, error) {
-	if err := c.Unmetered(); err != nil {
-		return endpoint.Reply{}, err
-	}
-	return s.dryPage(c, c.Context(), f, each)
-}
-
-// dryPage is the answer of a dry run.
-func (s *Server) dryPage(c *endpoint.Call, ctx context.Context, f searching, each int) (endpoint.Reply, error) {
-	q := f.q
-	p, err := f.find(ctx, q)
-	data := dryRunData{Count: p.Total, Credits: len(p.Rows) * each}
-	if q.Explain {
-		data.Explanation = s.Search.Explain(q)
-	}
-	return endpoint.Reply{
-		Data:     data,
-		Metadata: endpoint.CountMetadata{NotFound: p.NotFound, Hints: c.Addressed(q.Hints.For(p.Total, p.Named))},
-	}, err
-}

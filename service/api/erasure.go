@@ -29,10 +29,12 @@ const erasurePath = "/erasure"
 // e-mails open links, and some send a POST to them.
 const erasureConfirmed = "erase=contact"
 
-// erasureRows are the page of such a link. A GET shows it and changes nothing; its button, a POST,
+type erasureHandlers struct{ links ErasureLinks }
+
+// rows are the page of such a link. A GET shows it and changes nothing; its button, a POST,
 // erases.
-func (s *Server) erasureRows() []endpoint.Stranger {
-	if s.Erasures == nil {
+func (s erasureHandlers) rows() []endpoint.Stranger {
+	if s.links == nil {
 		return nil
 	}
 	fail := func(ctx *gin.Context, err error) {
@@ -43,7 +45,7 @@ func (s *Server) erasureRows() []endpoint.Stranger {
 		guardErasure(ctx)
 		endpoint.CallOf(ctx).Fail(err)
 	}
-	reads := func(c *endpoint.Call) error { return s.Erasures.Reads(c.Gin.Query("token")) }
+	reads := func(c *endpoint.Call) error { return s.links.Reads(c.Gin.Query("token")) }
 	receives := func(c *endpoint.Call) error {
 		if err := reads(c); err != nil {
 			return err
@@ -68,16 +70,16 @@ func (s *Server) erasureRows() []endpoint.Stranger {
 	return []endpoint.Stranger{endpoint.Visit(shows, s.showErasure, fail), endpoint.Visit(erases, s.eraseByLink, fail)}
 }
 
-func (s *Server) showErasure(ctx *gin.Context) error {
-	if err := s.Erasures.Works(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
+func (s erasureHandlers) showErasure(ctx *gin.Context) error {
+	if err := s.links.Works(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureAsks)
 	return nil
 }
 
-func (s *Server) eraseByLink(ctx *gin.Context) error {
-	if err := s.Erasures.Erase(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
+func (s erasureHandlers) eraseByLink(ctx *gin.Context) error {
+	if err := s.links.Erase(endpoint.CallOf(ctx).Context(), ctx.Query("token")); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureDone)

@@ -25,10 +25,12 @@ type ErasureForm interface {
 
 const erasureFormPath = erasurePath + "/request"
 
-// erasureFormRows are the page where somebody asks for a link: a GET shows it, its button
+type erasureFormHandlers struct{ form ErasureForm }
+
+// rows are the page where somebody asks for a link: a GET shows it, its button
 // sends the request. The answer is the same whether or not the address is on file.
-func (s *Server) erasureFormRows() []endpoint.Stranger {
-	if s.ErasureForm == nil {
+func (s erasureFormHandlers) rows() []endpoint.Stranger {
+	if s.form == nil {
 		return nil
 	}
 	fail := func(ctx *gin.Context, err error) {
@@ -71,7 +73,7 @@ func receiveErasureForm(c *endpoint.Call) error {
 	return nil
 }
 
-func (s *Server) askForErasure(ctx *gin.Context) error {
+func (s erasureFormHandlers) askForErasure(ctx *gin.Context) error {
 	c := endpoint.CallOf(ctx)
 	sent, err := url.ParseQuery(string(c.RawBody))
 	if err != nil || len(sent) != 1 || len(sent["email"]) != 1 {
@@ -79,7 +81,7 @@ func (s *Server) askForErasure(ctx *gin.Context) error {
 			fault.Issue{Code: fault.Custom, Path: []string{"email"}, Message: "the form of the page sends one email: use it"},
 		)
 	}
-	if err := s.ErasureForm.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.Client.Network); err != nil {
+	if err := s.form.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.Client.Network); err != nil {
 		return err
 	}
 	renderErasure(ctx, http.StatusOK, erasureAsked)

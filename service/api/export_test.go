@@ -10,6 +10,6 @@ func (s *Server) router() *gin.Engine { return s.Core.Router(s.table()) }
 // Documentation makes the pages of /docs, and returns their broken links, and the files of
 // the repository that they mention without a page.
 func Documentation(s *Server) (problems, outside []string) {
-	m := s.manual()
+	m := manualOf(s.Document())
 	return m.Problems, m.Outside
 }

@@ -23,8 +23,15 @@ const facetThrottling = endpoint.Limited
 
 const facetText = "How many records match, and how they are distributed. All counts are exact. `query`, `filters` and `relations` are those of a search, but neither searches e-mail addresses: a filter on `email` is an error."
 
+// countHandlers answers with counts and sums of records.
+type countHandlers struct {
+	Facets  Faceter
+	Records RecordSearcher
+	Views   Views
+}
+
 // facetRoutes are the routes of facets of datasets, books and Views.
-func (s *Server) facetRoutes() []endpoint.Route {
+func (s countHandlers) facetRoutes() []endpoint.Route {
 	const read = workspace.WorkspaceRead
 	var routes []endpoint.Route
 	var bodies []*schema.Schema
@@ -177,7 +184,7 @@ func facetReply(c *endpoint.Call, r query.FacetRequest, f query.Facets) endpoint
 	}
 }
 
-func (s *Server) facetData(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
+func (s countHandlers) facetData(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
 	facets, err := s.Facets.Facets(
 		c.Context(),
 		query.FacetSearch{Request: r, Workspace: c.Workspace().String(), Sets: []query.Query{r.Query}},
@@ -185,12 +192,12 @@ func (s *Server) facetData(c *endpoint.Call, r query.FacetRequest) (endpoint.Rep
 	return facetReply(c, r, facets), err
 }
 
-func (s *Server) facetBook(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
+func (s countHandlers) facetBook(c *endpoint.Call, r query.FacetRequest) (endpoint.Reply, error) {
 	facets, err := s.Records.FacetBook(c.Context(), c.Workspace(), r)
 	return facetReply(c, r, facets), err
 }
 
-func (s *Server) facetView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s countHandlers) facetView(c *endpoint.Call) (endpoint.Reply, error) {
 	body, err := c.Body()
 	if err != nil {
 		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
@@ -205,7 +212,7 @@ func (s *Server) facetView(c *endpoint.Call) (endpoint.Reply, error) {
 	if len(c.PathIssues) > 0 {
 		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.viewToSearch(c, views.ID(c.PathID("id")), parse)
+	v, err := s.Views.toSearch(c, views.ID(c.PathID("id")), parse)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}

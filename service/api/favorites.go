@@ -12,7 +12,7 @@ import (
 
 const tagFavorites = "Favorites"
 
-func (s *Server) favoriteRoutes() []endpoint.Route {
+func (s Views) favoriteRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views",
@@ -62,8 +62,8 @@ func (s *Server) favoriteRoutes() []endpoint.Route {
 	}
 }
 
-func (s *Server) listFavorites(c *endpoint.Call, m endpoint.ListMetadata) ([]views.View, error) {
-	return s.Views.Favorites.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
+func (s Views) listFavorites(c *endpoint.Call, m endpoint.ListMetadata) ([]views.View, error) {
+	return s.Favorites.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
 // maxPosition is the largest integer that every client can represent. A position
@@ -79,12 +79,12 @@ var favoriteChange = rule.Object(
 	),
 ).Named("FavoriteViewUpsert")
 
-func (s *Server) upsertFavorite(c *endpoint.Call, change views.FavoriteChange) (endpoint.Reply, error) {
-	v, err := s.Views.Favorites.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+func (s Views) upsertFavorite(c *endpoint.Call, change views.FavoriteChange) (endpoint.Reply, error) {
+	v, err := s.Favorites.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.FavoriteChange]) (endpoint.Reply, error) {
+func (s Views) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.FavoriteChange]) (endpoint.Reply, error) {
 	results := make([]endpoint.BatchResult, len(items))
 	for i, item := range items {
 		results[i].Err = item.Err
@@ -94,7 +94,7 @@ func (s *Server) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[vi
 	}
 	positions, changes := endpoint.ValidItems(items)
 	if len(changes) > 0 {
-		views, err := s.Views.Favorites.UpsertAll(c.Context(), c.Workspace(), c.Principal.User, changes)
+		views, err := s.Favorites.UpsertAll(c.Context(), c.Workspace(), c.Principal.User, changes)
 		if err != nil {
 			return endpoint.Reply{}, err
 		}
@@ -109,14 +109,14 @@ func (s *Server) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[vi
 	return c.BatchReply(viewIDKey, results)
 }
 
-func (s *Server) deleteFavorite(c *endpoint.Call) (endpoint.Reply, error) {
-	err := s.Views.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
+func (s Views) deleteFavorite(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) deleteFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+func (s Views) deleteFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
 	if _, views := endpoint.ValidItems(items); len(views) > 0 {
-		if err := s.Views.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views...); err != nil {
+		if err := s.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views...); err != nil {
 			return endpoint.Reply{}, err
 		}
 	}

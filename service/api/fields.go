@@ -15,7 +15,7 @@ import (
 
 const tagFields = "Fields and usage"
 
-func (s *Server) fieldRoutes() []endpoint.Route {
+func (s fieldHandlers) routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields",
 			Scope: workspace.DataRead, Throttling: endpoint.Never, Paced: true, WorkspaceRequired: true,
@@ -78,14 +78,6 @@ func descriptorSchema() *schema.Schema {
 		When(isEnum, hasValues.And(noFields), noValues.When(isRelated, hasFields, noFields)))
 }
 
-// fieldMetadata is the metadata of a field search. NotFound is present only if the
-// request has keys.
-type fieldMetadata struct {
-	Total    int      `json:"total"`
-	Credits  int64    `json:"credits"`
-	NotFound []string `json:"not_found,omitzero"`
-}
-
 var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 	schema.Required("total", schema.Count().Example(1)),
 	schema.Required("credits", schema.Always(0)),
@@ -93,7 +85,7 @@ var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 		Described("With `keys` only: those that no field has.").Example([]any{})),
 ))
 
-func (s *Server) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpoint.Reply, error) {
+func (s fieldHandlers) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpoint.Reply, error) {
 	from, chosen, notFound, err := s.selectFields(c, wanted)
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -121,7 +113,7 @@ func (s *Server) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpo
 // compressed: compression would dominate its cost.
 const largestFields = 64 << 10
 
-func (s *Server) getField(c *endpoint.Call) (endpoint.Reply, error) {
+func (s fieldHandlers) getField(c *endpoint.Call) (endpoint.Reply, error) {
 	dataset, key := c.Gin.Param("dataset"), c.Gin.Param("key")
 	if all := catalog.DescriptorDatasets(); !slices.Contains(all, dataset) {
 		var issues input.Issues

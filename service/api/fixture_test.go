@@ -138,7 +138,9 @@ func newWorld(t *testing.T) *world {
 		Queue: &queue.Queue{Store: app, Searcher: engine},
 		MCP:   &api.MCP{},
 	}
-	listening := httptest.NewServer(w.server.Handler())
+	// The first request makes it: tests change the server before.
+	handler := sync.OnceValue(w.server.Handler)
+	listening := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler().ServeHTTP(rw, r) }))
 	t.Cleanup(listening.Close)
 	w.base = listening.URL + endpoint.Version
 	return w

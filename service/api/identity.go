@@ -19,7 +19,7 @@ const (
 )
 
 // identityRoutes are never throttled, like the routes of keys: they decide who gets access.
-func (s *Server) identityRoutes() []endpoint.Route {
+func (s People) identityRoutes() []endpoint.Route {
 	write := func(r endpoint.Route) endpoint.Route {
 		r.Scope, r.Caller, r.Throttling, r.Paced = workspace.WorkspaceWrite, endpoint.AdminUsers, endpoint.Never, true
 		r.Budget, r.Doc.Tag = endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32}, tagIdentity
@@ -202,8 +202,8 @@ type providerData struct {
 	RedirectURI *string           `json:"redirect_uri"`
 }
 
-func (s *Server) providerOf(in workspace.ID, p *identity.Provider) providerData {
-	d := providerData{RedirectURI: orNil(s.People.Identity.RedirectURI(in))}
+func (s People) providerOf(in workspace.ID, p *identity.Provider) providerData {
+	d := providerData{RedirectURI: orNil(s.Identity.RedirectURI(in))}
 	if p != nil {
 		d.Provider = &identityProvider{
 			p.Issuer, p.ClientID, p.Scopes, p.Required, orNil(p.RoleClaim), p.Roles, orNil(p.DefaultRole), p.SessionHours, p.IdleMinutes,
@@ -216,8 +216,8 @@ func (s *Server) providerOf(in workspace.ID, p *identity.Provider) providerData 
 	return d
 }
 
-func (s *Server) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
-	p, err := s.People.Identity.Provider(c.Context(), c.Workspace())
+func (s People) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
+	p, err := s.Identity.Provider(c.Context(), c.Workspace())
 	if fault.CodeOf(err) == fault.NotFound {
 		return endpoint.FreeReply(s.providerOf(c.Workspace(), nil)), nil
 	}
@@ -229,13 +229,13 @@ func settler(c *endpoint.Call) identity.By {
 	return identity.By{User: c.Principal.User, Own: c.Principal.Own, Email: c.Principal.Email, Began: c.Principal.Began}
 }
 
-func (s *Server) setProvider(c *endpoint.Call, change identity.Change) (endpoint.Reply, error) {
-	p, err := s.People.Identity.SetProvider(c.Context(), c.Workspace(), settler(c), change)
+func (s People) setProvider(c *endpoint.Call, change identity.Change) (endpoint.Reply, error) {
+	p, err := s.Identity.SetProvider(c.Context(), c.Workspace(), settler(c), change)
 	return endpoint.FreeReply(s.providerOf(c.Workspace(), &p)), err
 }
 
-func (s *Server) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
-	return endpoint.FreeReply(deleted{true}), s.People.Identity.DeleteProvider(c.Context(), c.Workspace(), settler(c))
+func (s People) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
+	return endpoint.FreeReply(deleted{true}), s.Identity.DeleteProvider(c.Context(), c.Workspace(), settler(c))
 }
 
 // identityDomain is a domain in the form of domainSchema.
@@ -261,8 +261,8 @@ func domainOf(d identity.Domain) identityDomain {
 	}
 }
 
-func (s *Server) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
-	all, err := s.People.Identity.Domains(c.Context(), c.Workspace())
+func (s People) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
+	all, err := s.Identity.Domains(c.Context(), c.Workspace())
 	shown := []identityDomain{}
 	for _, d := range all {
 		shown = append(shown, domainOf(d))
@@ -270,16 +270,16 @@ func (s *Server) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(map[string]any{"domains": shown}), err
 }
 
-func (s *Server) addDomain(c *endpoint.Call, name string) (endpoint.Reply, error) {
-	d, err := s.People.Identity.AddDomain(c.Context(), c.Workspace(), settler(c), name)
+func (s People) addDomain(c *endpoint.Call, name string) (endpoint.Reply, error) {
+	d, err := s.Identity.AddDomain(c.Context(), c.Workspace(), settler(c), name)
 	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s *Server) checkDomain(c *endpoint.Call) (endpoint.Reply, error) {
-	d, err := s.People.Identity.CheckDomain(c.Context(), c.Workspace(), c.Gin.Param("domain"))
+func (s People) checkDomain(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.Identity.CheckDomain(c.Context(), c.Workspace(), c.Gin.Param("domain"))
 	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s *Server) deleteDomain(c *endpoint.Call) (endpoint.Reply, error) {
-	return endpoint.FreeReply(deleted{true}), s.People.Identity.DeleteDomain(c.Context(), c.Workspace(), settler(c), c.Gin.Param("domain"))
+func (s People) deleteDomain(c *endpoint.Call) (endpoint.Reply, error) {
+	return endpoint.FreeReply(deleted{true}), s.Identity.DeleteDomain(c.Context(), c.Workspace(), settler(c), c.Gin.Param("domain"))
 }

@@ -10,7 +10,7 @@ import (
 	"atlas/workspace/people"
 )
 
-func (s *Server) invitationRoutes() []endpoint.Route {
+func (s People) invitationRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations",
@@ -99,8 +99,8 @@ var emailScheduleSchema = schema.Object(
 		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 ).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 
-func (s *Server) listInvitations(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Invitation, error) {
-	return s.People.Invitations.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s People) listInvitations(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Invitation, error) {
+	return s.Invitations.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 type invitationInput struct {
@@ -134,10 +134,10 @@ func (d invitationData) WithoutSecrets() (any, []string) {
 	return d, []string{"accept_url"}
 }
 
-func (s *Server) createInvitation(c *endpoint.Call, in invitationInput) (endpoint.Reply, error) {
-	create := s.People.Invitations.Create
+func (s People) createInvitation(c *endpoint.Call, in invitationInput) (endpoint.Reply, error) {
+	create := s.Invitations.Create
 	if in.replace {
-		create = s.People.Invitations.Replace
+		create = s.Invitations.Replace
 	}
 	made, err := create(c.Context(), c.Workspace(), actor(c), in.email, in.role)
 	return endpoint.FreeReply(invitationData{made.Invitation, made.Link, made.Email}), err
@@ -150,8 +150,8 @@ type revokedData struct {
 	Email   string              `json:"email"`
 }
 
-func (s *Server) revokeInvitation(c *endpoint.Call) (endpoint.Reply, error) {
-	revoked, err := s.People.Invitations.Revoke(c.Context(), c.Workspace(), actor(c), people.InvitationID(c.PathID("id")))
+func (s People) revokeInvitation(c *endpoint.Call) (endpoint.Reply, error) {
+	revoked, err := s.Invitations.Revoke(c.Context(), c.Workspace(), actor(c), people.InvitationID(c.PathID("id")))
 	return endpoint.FreeReply(revokedData{true, revoked.ID, revoked.Email}), err
 }
 
@@ -187,12 +187,12 @@ var previewSchema = schema.Named("InvitationPreview", schema.Object(
 	schema.Required("expires_at", schema.Time()),
 ))
 
-func (s *Server) previewInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
-	preview, err := s.People.Invitations.Preview(c.Context(), token, invitee(c))
+func (s People) previewInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+	preview, err := s.Invitations.Preview(c.Context(), token, invitee(c))
 	return endpoint.FreeReply(preview), err
 }
 
-func (s *Server) acceptInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
-	in, member, err := s.People.Invitations.Accept(c.Context(), token, invitee(c))
+func (s People) acceptInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+	in, member, err := s.Invitations.Accept(c.Context(), token, invitee(c))
 	return endpoint.FreeReply(joinedData{in, member}), err
 }

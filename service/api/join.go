@@ -46,7 +46,7 @@ func joinRow(name string, account *schema.Schema) *schema.Schema {
 	))
 }
 
-func (s *Server) joinRoutes() []endpoint.Route {
+func (s searches) joinRoutes() []endpoint.Route {
 	return []endpoint.Route{
 		joinRoute(
 			endpoint.Route{
@@ -84,7 +84,7 @@ func (s *Server) joinRoutes() []endpoint.Route {
 }
 
 // join answers the accounts that s finds, with the records that j joins to them.
-func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
+func (s searches) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
 	return s.answerPage(c, f, query.RecordsJoined,
 		func(ctx context.Context) (endpoint.Reply, int, error) { return s.joinPage(c, ctx, f, j) },
 		func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
@@ -94,7 +94,7 @@ func (s *Server) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Rep
 }
 
 // joinPage is the page of a join, and its number of records.
-func (s *Server) joinPage(c *endpoint.Call, ctx context.Context, f searching, j query.Join) (endpoint.Reply, int, error) {
+func (s searches) joinPage(c *endpoint.Call, ctx context.Context, f searching, j query.Join) (endpoint.Reply, int, error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
 		return endpoint.Reply{}, 0, err
@@ -174,7 +174,7 @@ func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) 
 
 // joinAgain is the page of a replay: the accounts of the first answer, each with the project
 // and contact that it had there, as they are now.
-func (s *Server) joinAgain(
+func (s searches) joinAgain(
 	c *endpoint.Call,
 	ctx context.Context,
 	f searching,

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"time"
-
 	"atlas/internal/rule"
 	"atlas/internal/schema"
 	"atlas/service/endpoint"
@@ -11,7 +9,7 @@ import (
 )
 
 // keyPolicyRoutes are never throttled, like the routes of keys.
-func (s *Server) keyPolicyRoutes() []endpoint.Route {
+func (s People) keyPolicyRoutes() []endpoint.Route {
 	data := schema.Named("ApiKeyPolicyData", schema.Object(schema.Required("policy", keyPolicySchema)))
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/policy", Operation: "get_api_key_policy",
@@ -90,20 +88,12 @@ var keyPolicyRule = rule.Object(
 		func(p *people.KeyPolicy, credits int) { p.MaxDailyCredits = int64(credits) }),
 ).Named("ApiKeyPolicySet")
 
-func (s *Server) getKeyPolicy(c *endpoint.Call) (endpoint.Reply, error) {
-	p, err := s.People.Policies.Keys(c.Context(), c.Workspace())
+func (s People) getKeyPolicy(c *endpoint.Call) (endpoint.Reply, error) {
+	p, err := s.Policies.Keys(c.Context(), c.Workspace())
 	return endpoint.FreeReply(keyPolicyOf(p)), err
 }
 
-func (s *Server) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Reply, error) {
-	p, err := s.People.Policies.SetKeys(c.Context(), c.Workspace(), c.Principal.User, p)
+func (s People) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Reply, error) {
+	p, err := s.Policies.SetKeys(c.Context(), c.Workspace(), c.Principal.User, p)
 	return endpoint.FreeReply(keyPolicyOf(p)), err
-}
-
-// outsidePolicy lists what active keys violate.
-func outsidePolicy(p people.KeyPolicy, k workspace.Key, now time.Time) []string {
-	if state := stateOfKey(k, now); state == keyExpired || state == keyRevoked {
-		return []string{}
-	}
-	return append([]string{}, p.Breaks(k, now)...)
 }

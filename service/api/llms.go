@@ -16,10 +16,10 @@ const llmsPath = "/llms.txt"
 //go:embed llms.txt
 var llmsText string
 
-// llmsRows are the index.
-func (s *Server) llmsRows() (rows []endpoint.Stranger) {
+// llmsRows are the index, which names the address for agents only if they are served.
+func llmsRows(agents bool) (rows []endpoint.Stranger) {
 	text := llmsText
-	if s.MCP == nil {
+	if !agents {
 		before, rest, _ := strings.Cut(text, "## Agents\n")
 		_, after, _ := strings.Cut(rest, "\n## ")
 		text = before + "## " + after

@@ -29,9 +29,9 @@ type mapTiles struct {
 }
 
 // tileRows are the addresses of the map.
-func (s *Server) tileRows() (rows []endpoint.Stranger) {
-	at := mapTiles{URL: s.MapTiles.Template, Attribution: s.MapTiles.Attribution}
-	archive := s.MapTiles.Archive
+func tileRows(from tiles.Source) (rows []endpoint.Stranger) {
+	at := mapTiles{URL: from.Template, Attribution: from.Attribution}
+	archive := from.Archive
 	if archive != nil {
 		at.URL, at.Archive = archivePath, true
 	}

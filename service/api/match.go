@@ -24,7 +24,12 @@ type Matcher interface {
 	FindMatches(ctx context.Context, r query.MatchRequest) ([]search.FoundMatch, error)
 }
 
-func (s *Server) matchRoutes() []endpoint.Route {
+type matchHandlers struct {
+	Match  Matcher
+	Search Getter
+}
+
+func (s matchHandlers) routes() []endpoint.Route {
 	var routes []endpoint.Route
 	for _, d := range query.Matched {
 		routes = append(routes, endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/match", Operation: "match_" + string(d),
@@ -130,7 +135,7 @@ type renderedCandidate struct {
 	Reasons    []match.Reason `json:"reasons"`
 }
 
-func (s *Server) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, error) {
+func (s matchHandlers) match(c *endpoint.Call, r query.MatchRequest) (endpoint.Reply, error) {
 	r.Workspace = c.Workspace().String()
 	return c.Metered(len(r.Inputs)*r.Candidates, func(ctx context.Context) (endpoint.Reply, int, error) {
 		if err := c.CheckTokens(); err != nil {
@@ -201,7 +206,7 @@ func (k *storedMatches) add(result renderedMatch, records []jsontext.Value) erro
 
 // matchAgain returns the stored results with the records as they are now, without deleted
 // ones. If records have grown it returns as many as r.MaxBytes allows.
-func (s *Server) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.StoredPage) ([]renderedMatch, error) {
+func (s matchHandlers) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.StoredPage) ([]renderedMatch, error) {
 	var results []renderedMatch
 	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
 		return nil, err

@@ -40,9 +40,16 @@ const (
 // requests of the route table, with all checks.
 var mcpRoute = endpoint.Route{Operation: "mcp", Endpoint: endpoint.Endpoint{Body: &schema.Schema{}}}
 
-// agentRows have the address for agents. The OpenAPI document describes the operations that
+type agentHandlers struct {
+	*endpoint.Core
+	MCP *MCP
+	// TokenIssuer is "" if it is not known.
+	TokenIssuer string
+}
+
+// rows have the address for agents. The OpenAPI document describes the operations that
 // their tools use.
-func (s *Server) agentRows(document func() []byte) []endpoint.Mount {
+func (s agentHandlers) rows(document func() []byte) []endpoint.Mount {
 	if s.MCP == nil {
 		return nil
 	}
@@ -61,7 +68,7 @@ func (s *Server) agentRows(document func() []byte) []endpoint.Mount {
 }
 
 // answerAgent answers a message of an agent.
-func (s *Server) answerAgent(c *endpoint.Call, agents http.Handler) {
+func (s agentHandlers) answerAgent(c *endpoint.Call, agents http.Handler) {
 	c.Route = mcpRoute
 	defer c.Enter()()
 	caller, err := s.admitAgent(c)
@@ -88,7 +95,7 @@ func (s *Server) answerAgent(c *endpoint.Call, agents http.Handler) {
 }
 
 // metadataRows tell agents where to get a token.
-func (s *Server) metadataRows() (rows []endpoint.Stranger) {
+func (s agentHandlers) metadataRows() (rows []endpoint.Stranger) {
 	if s.MCP == nil || s.resource() == "" || s.TokenIssuer == "" {
 		return nil
 	}
@@ -172,7 +179,7 @@ func (w *plainErrors) err() error {
 }
 
 // resource is the address at which agents reach the service, "" if it is not known.
-func (s *Server) resource() string {
+func (s agentHandlers) resource() string {
 	if s.PublicURL == "" {
 		return ""
 	}
@@ -180,7 +187,7 @@ func (s *Server) resource() string {
 }
 
 // challenge tells a client without a valid token how to get one.
-func (s *Server) challenge() string {
+func (s agentHandlers) challenge() string {
 	if s.resource() == "" || s.TokenIssuer == "" {
 		return `Bearer realm="atlas"`
 	}
@@ -189,7 +196,7 @@ func (s *Server) challenge() string {
 
 // admitAgent checks a request of an agent, and receives its body. It holds a place of the
 // second phase until it is answered, and none of the third, which the requests of tools take.
-func (s *Server) admitAgent(c *endpoint.Call) (mcp.Caller, error) {
+func (s agentHandlers) admitAgent(c *endpoint.Call) (mcp.Caller, error) {
 	if err := s.checkOrigin(c.Gin.Request); err != nil {
 		return mcp.Caller{}, err
 	}
@@ -199,7 +206,7 @@ func (s *Server) admitAgent(c *endpoint.Call) (mcp.Caller, error) {
 	// Cookies are ignored here: an agent is not a page.
 	header := c.Gin.Request.Header.Values("Authorization")
 	var err error
-	if c.Identity, err = s.byHeader(c.Context(), header); err != nil {
+	if c.Identity, err = byHeader(c.Context(), s.Core, header); err != nil {
 		return mcp.Caller{}, err
 	}
 	if !c.AcquireReceiving() {
@@ -246,7 +253,7 @@ func (s *Server) admitAgent(c *endpoint.Call) (mcp.Caller, error) {
 // checkOrigin refuses requests from pages of another origin, including names that their owner
 // resolves to this machine (DNS rebinding): a loopback address accepts only its own names and
 // that of PublicURL.
-func (s *Server) checkOrigin(r *http.Request) error {
+func (s agentHandlers) checkOrigin(r *http.Request) error {
 	public, _ := url.Parse(s.PublicURL)
 	own := s.PublicURL != "" && r.Host == public.Host
 	if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && isLoopback(address.String()) &&

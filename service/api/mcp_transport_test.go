@@ -91,7 +91,7 @@ func TestAgentsRepeatCalls(t *testing.T) {
 
 // waiting searches until the caller gives up, or until it is released.
 type waiting struct {
-	api.Searcher
+	api.Engine
 	searches       atomic.Bool
 	began, stopped chan struct{}
 }
@@ -103,7 +103,7 @@ func (w *waiting) Search(ctx context.Context, q query.Query) (query.Page, error)
 		close(w.stopped)
 		return query.Page{}, ctx.Err()
 	}
-	return w.Searcher.Search(ctx, q)
+	return w.Engine.Search(ctx, q)
 }
 
 // A call whose client gives up is stopped, and costs nothing: a repetition is charged once.
@@ -111,8 +111,8 @@ func TestAgentsGiveUp(t *testing.T) {
 	t.Parallel()
 	hold := &waiting{began: make(chan struct{}), stopped: make(chan struct{})}
 	a := newAgents(t, 0, func(s *api.Server) {
-		if hold.Searcher == nil {
-			hold.Searcher = s.Search
+		if hold.Engine == nil {
+			hold.Engine = s.Search
 		}
 		s.Search = hold
 	})

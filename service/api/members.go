@@ -34,7 +34,7 @@ const tagPeople = "Members and invitations"
 // defaultPeople is the default page size of members, invitations and subscriptions.
 const defaultPeople = 100
 
-func (s *Server) memberRoutes() []endpoint.Route {
+func (s People) memberRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/members", Operation: "list_members",
@@ -101,30 +101,30 @@ type deleted struct {
 // delete.
 var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Only(true))))
 
-func (s *Server) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {
-	return s.People.Members.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s People) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {
+	return s.Members.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 var roleChange = rule.Only("role", role)
 
-func (s *Server) updateMember(c *endpoint.Call, role people.Role) (endpoint.Reply, error) {
+func (s People) updateMember(c *endpoint.Call, role people.Role) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
-	member, err := s.People.Members.SetRole(c.Context(), c.Workspace(), actor(c), user, role)
+	member, err := s.Members.SetRole(c.Context(), c.Workspace(), actor(c), user, role)
 	return endpoint.FreeReply(memberData{member}), err
 }
 
-func (s *Server) removeMember(c *endpoint.Call) (endpoint.Reply, error) {
+func (s People) removeMember(c *endpoint.Call) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
-	removed, err := s.People.Members.Remove(c.Context(), c.Workspace(), actor(c), user)
+	removed, err := s.Members.Remove(c.Context(), c.Workspace(), actor(c), user)
 	return endpoint.FreeReply(deleted{removed}), err
 }
 
-func (s *Server) signOutMember(c *endpoint.Call) (endpoint.Reply, error) {
+func (s People) signOutMember(c *endpoint.Call) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
-	err := s.People.Members.SignOut(c.Context(), c.Workspace(), actor(c), user)
+	err := s.Members.SignOut(c.Context(), c.Workspace(), actor(c), user)
 	return endpoint.FreeReply(map[string]bool{"signed_out": true}), err
 }
 

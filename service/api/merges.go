@@ -18,7 +18,7 @@ type Merges interface {
 }
 
 // withMerges adds the target of a merge to errors about records that are not found.
-func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []endpoint.BatchResult) error {
+func withMerges(ctx context.Context, from Merges, d catalog.Dataset, results []endpoint.BatchResult) error {
 	var ids []uuid.UUID
 	var places []int
 	for i, r := range results {
@@ -32,7 +32,7 @@ func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []en
 	if len(ids) == 0 {
 		return nil
 	}
-	merges, err := s.Merges.MergedInto(ctx, d, ids)
+	merges, err := from.MergedInto(ctx, d, ids)
 	for j, i := range places {
 		if into, merged := merges[ids[j]]; merged {
 			e := *endpoint.FaultOf(results[i].Err)
@@ -45,9 +45,9 @@ func (s *Server) withMerges(ctx context.Context, d catalog.Dataset, results []en
 }
 
 // orMerged is withMerges for the error of one record.
-func (s *Server) orMerged(ctx context.Context, d catalog.Dataset, id string, err error) error {
+func orMerged(ctx context.Context, from Merges, d catalog.Dataset, id string, err error) error {
 	results := []endpoint.BatchResult{{ID: id, Err: err}}
-	if err := s.withMerges(ctx, d, results); err != nil {
+	if err := withMerges(ctx, from, d, results); err != nil {
 		return err
 	}
 	return results[0].Err

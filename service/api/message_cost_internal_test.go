@@ -147,7 +147,7 @@ func (unspent) Check(context.Context, string, int64, credits.Key) (credits.Windo
 	return credits.Window{}, nil
 }
 
-type nothing struct{ Searcher }
+type nothing struct{ Engine }
 
 func (nothing) Search(context.Context, query.Query) (query.Page, error) { return query.Page{}, nil }
 

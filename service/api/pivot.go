@@ -20,7 +20,7 @@ var pivotText = fmt.Sprintf(
 )
 
 // pivotRoutes are the routes of pivots of datasets, books and Views.
-func (s *Server) pivotRoutes() []endpoint.Route {
+func (s countHandlers) pivotRoutes() []endpoint.Route {
 	var routes []endpoint.Route
 	var bodies []*schema.Schema
 	add := func(path, operation string, r endpoint.Route, doc endpoint.Doc) {
@@ -154,17 +154,17 @@ func pivotReply(c *endpoint.Call, r query.PivotRequest, p query.Pivot, err error
 	}, err
 }
 
-func (s *Server) pivotData(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
+func (s countHandlers) pivotData(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
 	p, err := s.Facets.Pivot(c.Context(), query.PivotSearch{Request: r, Workspace: c.Workspace().String(), Sets: []query.Query{r.Query}})
 	return pivotReply(c, r, p, err)
 }
 
-func (s *Server) pivotBook(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
+func (s countHandlers) pivotBook(c *endpoint.Call, r query.PivotRequest) (endpoint.Reply, error) {
 	p, err := s.Records.PivotBook(c.Context(), c.Workspace(), r)
 	return pivotReply(c, r, p, err)
 }
 
-func (s *Server) pivotView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s countHandlers) pivotView(c *endpoint.Call) (endpoint.Reply, error) {
 	body, err := c.Body()
 	if err != nil {
 		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
@@ -179,7 +179,7 @@ func (s *Server) pivotView(c *endpoint.Call) (endpoint.Reply, error) {
 	if len(c.PathIssues) > 0 {
 		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, ofAnyDataset(parse))
 	}
-	v, err := s.viewToSearch(c, views.ID(c.PathID("id")), parse)
+	v, err := s.Views.toSearch(c, views.ID(c.PathID("id")), parse)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}

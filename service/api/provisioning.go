@@ -16,9 +16,9 @@ import (
 
 const tagProvisioning = "Provisioning"
 
-// provisioningRoutes are the settings of SCIM for owners and admins. They are never
+// routes are the settings of SCIM for owners and admins. They are never
 // throttled: whoever must revoke a stolen token may find the ceiling used up.
-func (s *Server) provisioningRoutes() []endpoint.Route {
+func (s SCIM) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	row := func(method, path, operation string, scope workspace.Scope, does endpoint.Endpoint, doc endpoint.Doc) endpoint.Route {
 		doc.Tag = tagProvisioning
@@ -123,8 +123,8 @@ var newSCIMToken = rule.Object(
 		func(n *scim.TokenInput) *int { return &n.Days }),
 ).Named("ScimTokenCreate")
 
-func (s *Server) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimTokenAnswer, error) {
-	page, err := s.SCIM.Tokens.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s SCIM) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimTokenAnswer, error) {
+	page, err := s.Tokens.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimTokenAnswer, len(page))
 	for i, t := range page {
 		all[i] = scimTokenOf(t, "")
@@ -132,8 +132,8 @@ func (s *Server) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]sc
 	return all, err
 }
 
-func (s *Server) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Reply, error) {
-	t, secret, err := s.SCIM.Tokens.Create(c.Context(), c.Workspace(), c.Principal.User, in)
+func (s SCIM) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Reply, error) {
+	t, secret, err := s.Tokens.Create(c.Context(), c.Workspace(), c.Principal.User, in)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
@@ -141,10 +141,10 @@ func (s *Server) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint
 	return endpoint.FreeReply(scimTokenData{scimTokenOf(t, secret)}), nil
 }
 
-func (s *Server) revokeSCIMToken(c *endpoint.Call) (endpoint.Reply, error) {
+func (s SCIM) revokeSCIMToken(c *endpoint.Call) (endpoint.Reply, error) {
 	id := scim.TokenID(c.PathID("id"))
 	c.Target = id.String()
-	return endpoint.FreeReply(deleted{true}), s.SCIM.Tokens.Revoke(c.Context(), c.Workspace(), c.Principal.User, id)
+	return endpoint.FreeReply(deleted{true}), s.Tokens.Revoke(c.Context(), c.Workspace(), c.Principal.User, id)
 }
 
 var provisionedSchema = schema.Named("ProvisionedPerson", schema.Object(
@@ -182,8 +182,8 @@ type provisionedAnswer struct {
 	UpdatedAt        *string           `json:"updated_at"`
 }
 
-func (s *Server) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
-	page, err := s.SCIM.Provisioning.People(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s SCIM) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
+	page, err := s.Provisioning.People(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]provisionedAnswer, len(page))
 	for i, u := range page {
 		all[i] = provisionedAnswer{
@@ -221,8 +221,8 @@ func scimGroupOf(g scim.Group) scimGroupAnswer {
 	}
 }
 
-func (s *Server) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]scimGroupAnswer, error) {
-	page, err := s.SCIM.Provisioning.GroupsByName(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s SCIM) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]scimGroupAnswer, error) {
+	page, err := s.Provisioning.GroupsByName(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimGroupAnswer, len(page))
 	for i, g := range page {
 		all[i] = scimGroupOf(g)
@@ -241,12 +241,12 @@ var groupRoleRule = rule.Object(
 		func(g *groupRole) *people.Role { return &g.role }),
 ).Named("GroupRoleSet")
 
-func (s *Server) setGroupRole(c *endpoint.Call, in groupRole) (endpoint.Reply, error) {
+func (s SCIM) setGroupRole(c *endpoint.Call, in groupRole) (endpoint.Reply, error) {
 	id := scim.GroupID(c.PathID("id"))
 	c.Target = id.String()
 	if in.role == noRole {
 		in.role = ""
 	}
-	g, err := s.SCIM.Provisioning.SetGroupRole(c.Context(), c.Workspace(), c.Principal.User, id, in.role)
+	g, err := s.Provisioning.SetGroupRole(c.Context(), c.Workspace(), c.Principal.User, id, in.role)
 	return endpoint.FreeReply(map[string]scimGroupAnswer{"group": scimGroupOf(g)}), err
 }

@@ -24,7 +24,12 @@ type Queue interface {
 	Restore(ctx context.Context, in workspace.ID, signals []uuid.UUID) error
 }
 
-func (s *Server) queueRoutes() []endpoint.Route {
+type queueHandlers struct {
+	searches
+	Queue Queue
+}
+
+func (s queueHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "POST", Path: "/workspace/signal-queue/search", Operation: "search_signal_queue",
@@ -73,7 +78,7 @@ var queueMetadataSchema = schema.Named("QueueMetadata", schema.Object(append(
 	),
 )...))
 
-func (s *Server) searchQueue(c *endpoint.Call, r query.QueueRequest) (endpoint.Reply, error) {
+func (s queueHandlers) searchQueue(c *endpoint.Call, r query.QueueRequest) (endpoint.Reply, error) {
 	find := func(ctx context.Context, r query.QueueRequest) (queue.Page, error) {
 		return s.Queue.Search(ctx, c.Workspace(), r)
 	}
@@ -105,7 +110,7 @@ func (s *Server) searchQueue(c *endpoint.Call, r query.QueueRequest) (endpoint.R
 	})
 }
 
-func (s *Server) dismissSignals(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
+func (s queueHandlers) dismissSignals(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
 	results := endpoint.ResultsOf(items)
 	if positions, ids := endpoint.ValidItems(items); len(ids) > 0 {
 		errs, err := s.Queue.Dismiss(c.Context(), c.Workspace(), ids)
@@ -119,7 +124,7 @@ func (s *Server) dismissSignals(c *endpoint.Call, items []endpoint.BatchItem[uui
 	return c.BatchReply("id", results)
 }
 
-func (s *Server) restoreSignals(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
+func (s queueHandlers) restoreSignals(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
 	if _, ids := endpoint.ValidItems(items); len(ids) > 0 {
 		if err := s.Queue.Restore(c.Context(), c.Workspace(), ids); err != nil {
 			return endpoint.Reply{}, err

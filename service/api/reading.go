@@ -19,8 +19,13 @@ type ValueReader interface {
 	Values(ctx context.Context, workspace string, datasets ...catalog.Dataset) (reading.Lookup, error)
 }
 
-// readRoutes are the routes that convert a question in natural language into conditions.
-func (s *Server) readRoutes() []endpoint.Route {
+type readHandlers struct {
+	countHandlers
+	Values ValueReader
+}
+
+// routes are the routes that convert a question in natural language into conditions.
+func (s readHandlers) routes() []endpoint.Route {
 	var routes []endpoint.Route
 	add := func(path, operation string, d catalog.Dataset, base catalog.BaseKind, r endpoint.Route, doc endpoint.Doc) {
 		r.Method, r.Path, r.Operation, r.Throttling, r.Budget = "POST", path, operation, endpoint.Limited, endpoint.Budget{
@@ -131,12 +136,12 @@ var readingSchema = func() *schema.Schema {
 }()
 
 // read answers with the interpretation of a text.
-func (s *Server) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (endpoint.Reply, error) {
+func (s readHandlers) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, base catalog.BaseKind) (endpoint.Reply, error) {
 	named := []catalog.Dataset{d}
 	if d == catalog.Accounts || d == catalog.Contacts { // which also have the places of their projects
 		named = append(named, catalog.Projects)
 	}
-	values, err := s.Search.Values(c.Context(), c.Workspace().String(), named...)
+	values, err := s.Values.Values(c.Context(), c.Workspace().String(), named...)
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
@@ -153,7 +158,7 @@ func (s *Server) read(c *endpoint.Call, in reading.Request, d catalog.Dataset, b
 }
 
 // countRead counts the matching records, as facets do.
-func (s *Server) countRead(c *endpoint.Call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
+func (s readHandlers) countRead(c *endpoint.Call, data readingData, d catalog.Dataset, base catalog.BaseKind) (int64, error) {
 	body := map[string]any{"filters": data.Filters, "relations": data.Relations}
 	if data.Query != "" {
 		body["query"] = data.Query

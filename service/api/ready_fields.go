@@ -110,10 +110,15 @@ func sameVocabulary(a, b catalog.Vocabulary) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
+type fieldHandlers struct {
+	ready  *readyFields
+	Search Describer
+}
+
 // selectFields queries Elasticsearch only if a selected descriptor lists values of the
 // dataset, so that an outage does not affect other descriptors.
-func (s *Server) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
-	if from, err = s.fields.closedFields(); err != nil {
+func (s fieldHandlers) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
+	if from, err = s.ready.closedFields(); err != nil {
 		return nil, nil, nil, err
 	}
 	chosen, notFound = wanted.Choose(from.all)
@@ -122,7 +127,15 @@ func (s *Server) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from 
 	}
 	frequent, err := s.Search.FrequentValues(c.Context())
 	if err == nil {
-		from, err = s.fields.openFields(frequent) // the same descriptors, in the same order
+		from, err = s.ready.openFields(frequent) // the same descriptors, in the same order
 	}
 	return from, chosen, notFound, err
+}
+
+// fieldMetadata is the metadata of a field search. NotFound is present only if the
+// request has keys.
+type fieldMetadata struct {
+	Total    int      `json:"total"`
+	Credits  int64    `json:"credits"`
+	NotFound []string `json:"not_found,omitzero"`
 }

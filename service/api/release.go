@@ -1,15 +1,28 @@
 package api
 
 import (
+	"context"
 	"math"
 
 	"atlas/internal/schema"
+	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/query"
 	"atlas/service/endpoint"
 	"atlas/workspace"
 )
 
-func (s *Server) releaseRoutes() []endpoint.Route {
+// Describer describes the content of the global dataset.
+type Describer interface {
+	FrequentValues(ctx context.Context) (catalog.FrequentValues, error)
+	Release(ctx context.Context) (search.Release, error)
+	Coverage(ctx context.Context, workspace string, c query.Coverage) ([]search.CoverageValue, error)
+}
+
+// releaseHandlers answers about the data as a whole.
+type releaseHandlers struct{ Search Describer }
+
+func (s releaseHandlers) routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "GET", Path: "/data/release", Operation: "get_release",
 			Scope: workspace.DataRead, Throttling: endpoint.Limited, WorkspaceRequired: true, Conditional: true,
@@ -92,12 +105,12 @@ func termsSchema() *schema.Schema {
 	))
 }
 
-func (s *Server) getRelease(c *endpoint.Call) (endpoint.Reply, error) {
+func (s releaseHandlers) getRelease(c *endpoint.Call) (endpoint.Reply, error) {
 	release, err := s.Search.Release(c.Context())
 	return endpoint.FreeReply(release), err
 }
 
-func (s *Server) getCoverage(c *endpoint.Call, request query.Coverage) (endpoint.Reply, error) {
+func (s releaseHandlers) getCoverage(c *endpoint.Call, request query.Coverage) (endpoint.Reply, error) {
 	values, err := s.Search.Coverage(c.Context(), c.Workspace().String(), request)
 	return endpoint.FreeReply(map[string]any{"values": values}), err
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"sync"
 
+	"atlas/internal/shares"
 	"atlas/service/endpoint"
+	"atlas/service/openapi"
 	"atlas/service/ratelimit"
 	"atlas/workspace/scim"
 )
@@ -16,56 +18,86 @@ func (s *Server) Handler() http.Handler { return s.Core.Handler(s.table()) }
 // table is the table of everything that the server answers.
 func (s *Server) table() endpoint.Table {
 	s.Prepare()
-	s.scimPace = ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses)
-	s.Authenticate, s.Fails = s.authenticate, failsSCIM
+	callers := s.signIn()
+	s.Authenticate, s.Fails = callers.authenticate, failsSCIM
 	s.Cookies = s.Sessions != nil
 	s.NotPages = []string{"/api", endpoint.DocsPath, "/health", "/metrics", sessionPath, mcpPath, "/.well-known", scim.Base}
 	// The first request for it makes it: most servers of a cluster are asked for searches alone.
 	document := sync.OnceValue(func() []byte { return encoded(s.Document()) })
-	return endpoint.Table{Routes: s.Routes(), Strangers: s.strangerRows(document), Mounts: s.agentRows(document)}
+	return endpoint.Table{Routes: s.Routes(), Strangers: s.strangerRows(callers, document), Mounts: s.agents().rows(document)}
 }
+
+// Document is the OpenAPI document.
+func (s *Server) Document() openapi.Document { return documentOf(s.Routes()) }
 
 // Routes is the route table.
 func (s *Server) Routes() []endpoint.Route {
+	core := &s.Core
+	searches := searches{core, s.Search, s.Records, s.Merges}
+	records := viewRecordHandlers{searches, s.Views}
+	batches := batchHandlers{records, new(shares.Shares)}
+	counts := countHandlers{s.Facets, s.Records, s.Views}
 	return slices.Concat(
-		s.workspaceRoutes(),
-		s.auditRoutes(),
-		s.auditLogRoutes(),
-		s.fieldRoutes(),
-		s.dataRoutes(),
-		s.facetRoutes(),
-		s.pivotRoutes(),
-		s.suggestRoutes(),
-		s.readRoutes(),
-		s.releaseRoutes(),
-		s.changesRoutes(),
-		s.matchRoutes(),
-		s.bookRoutes(),
-		s.joinRoutes(),
-		s.viewRoutes(),
-		s.viewRecordRoutes(),
-		s.boardRoutes(),
-		s.favoriteRoutes(),
-		s.alertRoutes(),
-		s.memberRoutes(),
-		s.invitationRoutes(),
-		s.subscriptionRoutes(),
-		s.queueRoutes(),
-		s.webhookRoutes(),
-		s.apiKeyRoutes(),
-		s.keyPolicyRoutes(),
-		s.keyActionRoutes(),
-		s.identityRoutes(),
-		s.skillRoutes(),
-		s.provisioningRoutes(),
+		workspaceHandlers{core, s.Workspaces}.routes(),
+		historyHandlers{core, s.Audit}.routes(),
+		auditLogHandlers{s.AuditLog}.routes(),
+		fieldHandlers{new(readyFields), s.Search}.routes(),
+		batches.dataRoutes(),
+		searches.dataRoutes(),
+		counts.facetRoutes(),
+		counts.pivotRoutes(),
+		suggestHandlers{s.Search}.routes(),
+		readHandlers{counts, s.Search}.routes(),
+		releaseHandlers{s.Search}.routes(),
+		changeHandlers{core, s.Changes}.routes(),
+		matchHandlers{s.Match, s.Search}.routes(),
+		batches.workspaceRoutes(),
+		bookHandlers{searches, s.Book}.routes(),
+		searches.joinRoutes(),
+		s.Views.routes(),
+		records.routes(),
+		boardHandlers{s.Boards}.routes(),
+		s.Views.favoriteRoutes(),
+		s.Views.alertRoutes(),
+		s.People.memberRoutes(),
+		s.People.invitationRoutes(),
+		s.People.subscriptionRoutes(),
+		queueHandlers{searches, s.Queue}.routes(),
+		s.People.webhookRoutes(),
+		s.People.apiKeyRoutes(),
+		s.People.keyPolicyRoutes(),
+		keyActionHandlers{s.People, s.Book, s.Views, s.Boards}.routes(),
+		s.People.identityRoutes(),
+		s.People.skillRoutes(),
+		s.SCIM.routes(),
 	)
 }
 
 // strangerRows is the table of addresses that need no key. An address in neither table is
 // classUnknown.
-func (s *Server) strangerRows(document func() []byte) []endpoint.Stranger {
+func (s *Server) strangerRows(callers signInHandlers, document func() []byte) []endpoint.Stranger {
 	return slices.Concat(
-		s.HealthRows(), s.documentRows(document), s.llmsRows(), s.metadataRows(), s.securityRows(), s.tileRows(),
-		s.sessionRows(), s.signInRows(), s.unsubscribeRows(), s.erasureRows(), s.erasureFormRows(), s.scimRows(),
+		s.HealthRows(),
+		documentRows(&s.Core, s.Document, document),
+		llmsRows(s.MCP != nil),
+		s.agents().metadataRows(),
+		securityRows(s.PublicURL, s.SecurityContact),
+		tileRows(s.MapTiles),
+		callers.sessionRows(),
+		callers.providerRows(),
+		unsubscribeHandlers{s.Unsubscribe, s.MailLinks}.rows(),
+		erasureHandlers{s.Erasures}.rows(),
+		erasureFormHandlers{s.ErasureForm}.rows(),
+		scimHandlers{scimResources{s.SCIM, s.PublicURL}, &s.Core, ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses), new(endpoint.Limiter)}.rows(),
 	)
 }
+
+// signIn identifies callers by sessions, and begins and ends these.
+func (s *Server) signIn() signInHandlers {
+	return signInHandlers{
+		Core: &s.Core, Sessions: s.Sessions, SignIn: s.SignIn, Own: s.Own, Memberships: s.Memberships, SignInLog: s.SignInLog,
+		Providers: s.People.Identity, Workspaces: s.Workspaces, PlainCookies: s.PlainCookies,
+	}
+}
+
+func (s *Server) agents() agentHandlers { return agentHandlers{&s.Core, s.MCP, s.TokenIssuer} }

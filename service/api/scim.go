@@ -3,32 +3,19 @@ package api
 import (
 	"errors"
 	"io"
-	"math"
-	"mime"
 	"net/http"
 	"net/netip"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
-	"github.com/go-json-experiment/json"
 
 	"atlas/internal/fault"
-	"atlas/internal/input"
 	"atlas/service/endpoint"
+	"atlas/service/ratelimit"
 	"atlas/workspace"
 	"atlas/workspace/scim"
 )
-
-// SCIM serves identity providers; the zero value disables its addresses.
-type SCIM struct {
-	Provisioning *scim.Provisioning
-	Tokens       *scim.Tokens
-}
-
-// scimType is the type of bodies and answers.
-const scimType = "application/scim+json"
 
 // scimBody is the time limit for receiving a body once its token is recognized.
 const scimBody = 15 * time.Second
@@ -41,13 +28,18 @@ var paceOfSCIM = endpoint.Pace{PerSecond: 50, Burst: 200}
 // serialized.
 const scimPlaces = 16
 
-// provider identifies the caller: the token of a workspace.
-type provider struct{ scim.TokenRecord }
+type scimHandlers struct {
+	scimResources
+	*endpoint.Core
+	// pace has the token buckets of tokens, places the requests in progress.
+	pace   *ratelimit.Buckets[scim.TokenID]
+	places *endpoint.Limiter
+}
 
-// scimRows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md).
+// rows are the addresses of SCIM 2.0, outside of the contract of the API (docs/scim.md).
 // They accept SCIM tokens only, which are valid nowhere else.
-func (s *Server) scimRows() []endpoint.Stranger {
-	if s.SCIM.Tokens == nil {
+func (s scimHandlers) rows() []endpoint.Stranger {
+	if s.Tokens == nil {
 		return nil
 	}
 	row := func(method, path, operation string, run func(c *endpoint.Call, by provider) error) endpoint.Stranger {
@@ -73,14 +65,14 @@ func (s *Server) scimRows() []endpoint.Stranger {
 		row(http.MethodPatch, "/Groups/:id", "scim_patch_group", s.scimPatchGroup),
 		row(http.MethodDelete, "/Groups/:id", "scim_delete_group", s.scimDeleteGroup),
 		row(http.MethodGet, "/ServiceProviderConfig", "scim_config", func(c *endpoint.Call, _ provider) error {
-			return writeSCIM(c, http.StatusOK, scim.ServiceProviderConfig(s.PublicURL, s.PublicURL+endpoint.DocsPath+"/scim"))
+			return writeSCIM(c, http.StatusOK, scim.ServiceProviderConfig(s.root, s.root+endpoint.DocsPath+"/scim"))
 		}),
 		row(http.MethodGet, "/ResourceTypes", "scim_resource_types",
-			described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
+			described(func() []scim.Resource { return scim.ResourceTypes(s.root) })),
 		row(http.MethodGet, "/ResourceTypes/:id", "scim_resource_type",
-			described(func() []scim.Resource { return scim.ResourceTypes(s.PublicURL) })),
-		row(http.MethodGet, "/Schemas", "scim_schemas", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
-		row(http.MethodGet, "/Schemas/:id", "scim_schema", described(func() []scim.Resource { return scim.Schemas(s.PublicURL) })),
+			described(func() []scim.Resource { return scim.ResourceTypes(s.root) })),
+		row(http.MethodGet, "/Schemas", "scim_schemas", described(func() []scim.Resource { return scim.Schemas(s.root) })),
+		row(http.MethodGet, "/Schemas/:id", "scim_schema", described(func() []scim.Resource { return scim.Schemas(s.root) })),
 	}
 }
 
@@ -102,13 +94,13 @@ func described(all func() []scim.Resource) func(c *endpoint.Call, by provider) e
 }
 
 // provide authenticates the token of a request, receives the body, and runs the handler.
-func (s *Server) provide(c *endpoint.Call, run func(c *endpoint.Call, by provider) error) error {
+func (s scimHandlers) provide(c *endpoint.Call, run func(c *endpoint.Call, by provider) error) error {
 	text, err := scimToken(c.Gin.Request.Header.Values("Authorization"))
 	var from netip.Addr
 	if err == nil {
 		from = endpoint.KnownAddress(c.Context())
 		var r scim.TokenRecord
-		if r, err = s.SCIM.Tokens.Recognize(c.Context(), text, workspace.ClientNetwork(from)); err == nil {
+		if r, err = s.Tokens.Recognize(c.Context(), text, workspace.ClientNetwork(from)); err == nil {
 			return s.provideBy(c, provider{r}, run)
 		}
 	}
@@ -119,12 +111,12 @@ func (s *Server) provide(c *endpoint.Call, run func(c *endpoint.Call, by provide
 	return err
 }
 
-func (s *Server) provideBy(c *endpoint.Call, by provider, run func(c *endpoint.Call, by provider) error) error {
+func (s scimHandlers) provideBy(c *endpoint.Call, by provider, run func(c *endpoint.Call, by provider) error) error {
 	c.Target = by.ID.String()
-	if !s.Unpaced && !s.scimPace.Of(by.ID, paceOfSCIM.PerSecond, paceOfSCIM.Burst).Allow() {
+	if !s.Unpaced && !s.pace.Of(by.ID, paceOfSCIM.PerSecond, paceOfSCIM.Burst).Allow() {
 		return c.TooMany("too many requests with this token: at most %d a second, and %d at once", paceOfSCIM.PerSecond, paceOfSCIM.Burst)
 	}
-	if !c.Hold(&s.scimPlaces, by.Workspace, scimPlaces) {
+	if !c.Hold(s.places, by.Workspace, scimPlaces) {
 		return c.TooMany("too many requests of this workspace are under way: at most %d", scimPlaces)
 	}
 	if err := receiveSCIM(c); err != nil {
@@ -172,38 +164,6 @@ func receiveSCIM(c *endpoint.Call) error {
 	return nil
 }
 
-// scimInput reads the body.
-func scimInput(c *endpoint.Call) (input.Value, error) {
-	kind, _, err := mime.ParseMediaType(c.Gin.GetHeader("Content-Type"))
-	if err != nil || kind != scimType && kind != "application/json" || c.Gin.GetHeader("Content-Encoding") != "" {
-		return input.Value{}, fault.New(fault.UnsupportedMediaType, "send the body with Content-Type: "+scimType)
-	}
-	return scim.Decode(c.RawBody)
-}
-
-// scimQuery returns a parameter of the query string, "" without one, and whether it is
-// present.
-func scimQuery(c *endpoint.Call, name string) (value string, given bool) {
-	// Names of attributes are case-insensitive. Some providers also write those of parameters in
-	// another case.
-	for key, values := range c.Gin.Request.URL.Query() {
-		if equalFold(key, name) && len(values) > 0 {
-			return values[0], true
-		}
-	}
-	return "", false
-}
-
-func writeSCIM(c *endpoint.Call, status int, body any) error {
-	b, err := json.Marshal(body, json.Deterministic(true))
-	if err != nil {
-		return err
-	}
-	c.Gin.Header("Content-Length", strconv.Itoa(len(b)))
-	c.Gin.Data(status, scimType+"; charset=utf-8", b)
-	return nil
-}
-
 // ofSCIM reports whether a request is to an address below SCIM, even one that does not exist.
 func ofSCIM(r *http.Request) bool {
 	rest, is := strings.CutPrefix(r.URL.Path, scim.Base)
@@ -217,61 +177,4 @@ func failsSCIM(c *endpoint.Call, err error) bool {
 		failSCIM(c, err)
 	}
 	return of
-}
-
-// failSCIM answers an error in the shape of SCIM.
-func failSCIM(c *endpoint.Call, err error) {
-	e := endpoint.FaultOf(err)
-	status := endpoint.StatusOf(e.Code)
-	kind, _ := errors.AsType[scim.Type](err)
-	switch {
-	case kind == scim.Uniqueness:
-		status = http.StatusConflict
-	case kind == scim.TooMany:
-		status = http.StatusRequestEntityTooLarge
-		kind = "" // the standard defines it for filters only
-	case e.Code == fault.RevisionConflict:
-		status = http.StatusPreconditionFailed
-	}
-	c.Code = e.Code
-	if status >= http.StatusInternalServerError {
-		c.LogFailure(e, err)
-	}
-	if e.RetryAfter > 0 {
-		c.Gin.Header("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
-	}
-	detail := e.Message
-	if status == http.StatusInternalServerError {
-		detail = endpoint.InternalText
-	}
-	_ = writeSCIM(c, status, scim.ErrorOf(status, kind, detail))
-}
-
-// writeResource answers with a resource and its version.
-func writeResource(c *endpoint.Call, status int, version int, location string, r scim.Resource) error {
-	c.Gin.Header("ETag", scim.ETag(version))
-	if status == http.StatusCreated {
-		c.Gin.Header("Location", location)
-	}
-	return writeSCIM(c, status, r)
-}
-
-// isVersion reports whether a conditional GET has a stale version.
-func isVersion(c *endpoint.Call, version int) bool {
-	return c.Gin.GetHeader("If-None-Match") == scim.ETag(version)
-}
-
-func ifMatch(c *endpoint.Call) scim.IfMatch { return scim.IfMatch(c.Gin.GetHeader("If-Match")) }
-
-// selected reads the attributes that the answer must have.
-func selected(c *endpoint.Call, by func(attributes, excluded string) (scim.Selection, error)) (scim.Selection, error) {
-	attributes, _ := scimQuery(c, "attributes")
-	excluded, _ := scimQuery(c, "excludedAttributes")
-	return by(attributes, excluded)
-}
-
-func scimPage(c *endpoint.Call) (scim.Page, error) {
-	start, _ := scimQuery(c, "startIndex")
-	count, _ := scimQuery(c, "count")
-	return scim.ReadPage(start, count)
 }

@@ -7,10 +7,59 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"atlas/search"
+	"atlas/search/catalog"
 	"atlas/search/highlight"
 	"atlas/search/query"
 	"atlas/service/endpoint"
+	"atlas/workspace"
+	"atlas/workspace/views"
 )
+
+const tagData = "Data"
+
+// Searcher searches the global dataset.
+type Searcher interface {
+	Search(ctx context.Context, q query.Query) (query.Page, error)
+	// Together runs tasks whose searches share round trips.
+	Together(ctx context.Context, tasks int, run func(ctx context.Context, task int))
+	// CheckCursor refuses a cursor of another query: fault.BadRequest.
+	CheckCursor(q query.Query) error
+	// Explain returns the interpretation of q's text, nil if it has none.
+	Explain(q query.Query) *search.Explanation
+	// Highlights returns the parts of rows that match the text of q.
+	Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error)
+	Getter
+}
+
+// Getter reads global records by id.
+type Getter interface {
+	Get(ctx context.Context, d catalog.Dataset, id string, includes []query.Include) (jsontext.Value, error)
+	// GetBatch returns the records of ids as Get does, without those that do not exist.
+	GetBatch(ctx context.Context, d catalog.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
+	// Join finds the records that belong to each of the accounts.
+	Join(ctx context.Context, j query.Join, accounts []string) ([]search.Joined, error)
+}
+
+// RecordSearcher searches books and Views, and counts their records. *records.Records implements it.
+type RecordSearcher interface {
+	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
+	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
+	// Merged reports whether a search of a View merges two.
+	Merged(v views.View, request query.Query) bool
+	FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error)
+	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
+	PivotBook(ctx context.Context, in workspace.ID, request query.PivotRequest) (query.Pivot, error)
+	PivotView(ctx context.Context, v views.View, request query.PivotRequest) (query.Pivot, error)
+}
+
+// searches answers searches and gets of records.
+type searches struct {
+	*endpoint.Core
+	Search  Searcher
+	Records RecordSearcher
+	Merges  Merges
+}
 
 // searching is a search of a route or of a batch.
 type searching struct {
@@ -24,7 +73,7 @@ type searching struct {
 }
 
 // search answers a search, or its price for a dry run.
-func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
+func (s searches) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 	page := func(ctx context.Context) (endpoint.Reply, int, error) {
 		r, rows, err := s.searchPage(c, ctx, f)
 		if err != nil {
@@ -40,7 +89,7 @@ func (s *Server) search(c *endpoint.Call, f searching) (endpoint.Reply, error) {
 
 // answerPage answers with a page whose rows have at most each records, and charges the
 // records that page reports; a dry run gets the price. again answers a replay.
-func (s *Server) answerPage(
+func (s searches) answerPage(
 	c *endpoint.Call, f searching, each int,
 	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.StoredPage) (endpoint.Reply, error),
 ) (endpoint.Reply, error) {
@@ -57,7 +106,7 @@ func (s *Server) answerPage(
 }
 
 // searchPage is the page of a search, rows its rows with all members.
-func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) (r endpoint.Reply, rows []jsontext.Value, err error) {
+func (s searches) searchPage(c *endpoint.Call, ctx context.Context, f searching) (r endpoint.Reply, rows []jsontext.Value, err error) {
 	p, err := f.find(ctx, f.q)
 	if err != nil {
 		return endpoint.Reply{}, nil, err
@@ -77,7 +126,7 @@ func (s *Server) searchPage(c *endpoint.Call, ctx context.Context, f searching) 
 }
 
 // pageAgain is the page of a replay.
-func (s *Server) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.StoredPage) (endpoint.Reply, error) {
+func (s searches) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.StoredPage) (endpoint.Reply, error) {
 	rows, metadata, err := kept.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
 		p, err := f.find(ctx, q)
 		return p.Rows, err
@@ -97,7 +146,7 @@ func shown(q query.Query, p query.Page) (_ query.Page, err error) {
 }
 
 // highlights are the parts of the rows that match the text of q, if q asks for them.
-func (s *Server) highlights(c *endpoint.Call, ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
+func (s searches) highlights(c *endpoint.Call, ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error) {
 	if !q.Highlight || q.Text == "" || len(rows) == 0 {
 		return nil, nil
 	}
@@ -106,7 +155,7 @@ func (s *Server) highlights(c *endpoint.Call, ctx context.Context, q query.Query
 
 // withHighlights adds the highlights to the rows of a replay. They are not stored, because
 // they quote records.
-func (s *Server) withHighlights(
+func (s searches) withHighlights(
 	c *endpoint.Call,
 	ctx context.Context,
 	q query.Query,
@@ -118,4 +167,26 @@ func (s *Server) withHighlights(
 		return metadata, err
 	}
 	return endpoint.WithMember(metadata, "highlights", all)
+}
+
+// dryRun answers a dry run as a call of its own. A row has at most each records.
+func (s searches) dryRun(c *endpoint.Call, f searching, each int) (endpoint.Reply, error) {
+	if err := c.Unmetered(); err != nil {
+		return endpoint.Reply{}, err
+	}
+	return s.dryPage(c, c.Context(), f, each)
+}
+
+// dryPage is the answer of a dry run.
+func (s searches) dryPage(c *endpoint.Call, ctx context.Context, f searching, each int) (endpoint.Reply, error) {
+	q := f.q
+	p, err := f.find(ctx, q)
+	data := dryRunData{Count: p.Total, Credits: len(p.Rows) * each}
+	if q.Explain {
+		data.Explanation = s.Search.Explain(q)
+	}
+	return endpoint.Reply{
+		Data:     data,
+		Metadata: endpoint.CountMetadata{NotFound: p.NotFound, Hints: c.Addressed(q.Hints.For(p.Total, p.Named))},
+	}, err
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -18,35 +17,6 @@ import (
 	"atlas/workspace/views"
 )
 
-// Limits of a batch of searches.
-const (
-	maxBatchSearches = 50
-	// batchLimit is the default limit of a search in a batch.
-	batchLimit = 20
-	// maxBatchRows is the maximum sum of all limits.
-	maxBatchRows = 1_000
-	// maxBatchBytes is the size after which a batch returns no more records. The record that
-	// reaches it is the last one.
-	maxBatchBytes = 16 << 20
-	// batchWithin is the time limit of all searches together.
-	batchWithin = 15 * time.Second
-	// maxMergedOffset is the highest offset in a View whose searches are merged.
-	maxMergedOffset = 1_000
-	// batchesAtOnce is how many batches run at once on a server, batchesOfWorkspace how many of
-	// one workspace. Others wait for up to batchWaits.
-	batchesAtOnce      = 16
-	batchesOfWorkspace = batchesAtOnce / 4
-	batchWaits         = time.Second
-	// renewEach is how often the lease of a batch's Idempotency-Key is renewed.
-	renewEach = 2 * time.Second
-)
-
-// grantedText is the error of a search that has no answer because earlier ones reserved the
-// credits.
-const grantedText = "the searches before this one may use what was left of the credits; send it again in another request"
-
-const searchesMember = "searches"
-
 var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 	schema.Required("credits", schema.Integer(0, maxBatchRows).Described("The sum of the searches.").Example(1)),
 	schema.Required("succeeded", schema.Integer(0, maxBatchSearches).Example(1)),
@@ -54,7 +24,7 @@ var searchBatchMetadata = schema.Named("SearchBatchMetadata", schema.Object(
 ))
 
 // searchBatchRoute is a batch of searches whose bodies match one of the alternatives.
-func (s *Server) searchBatchRoute(
+func (s batchHandlers) searchBatchRoute(
 	path, operation string,
 	scope workspace.Scope,
 	summary string,
@@ -115,13 +85,13 @@ var searchResultsSchema = func() *schema.Schema {
 	), 1, maxBatchSearches)
 }()
 
-// dataBatchRoute is the batch of searches of the Data API.
-func (s *Server) dataBatchRoute() endpoint.Route {
+// dataRoutes are the batch of searches of the Data API.
+func (s batchHandlers) dataRoutes() []endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Datasets {
 		bodies = append(bodies, query.SearchRule(d, catalog.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
 	}
-	return s.searchBatchRoute(
+	return []endpoint.Route{s.searchBatchRoute(
 		"/data/search/batch",
 		"search_data_batch",
 		workspace.DataRead,
@@ -137,11 +107,11 @@ func (s *Server) dataBatchRoute() endpoint.Route {
 		},
 		bodies,
 		s.readDataItem,
-	)
+	)}
 }
 
-// workspaceBatchRoute is the batch of searches of books and Views.
-func (s *Server) workspaceBatchRoute() endpoint.Route {
+// workspaceRoutes are the batch of searches of books and Views.
+func (s batchHandlers) workspaceRoutes() []endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Held { // what is valid for a book is valid for a View
 		body := query.SearchRule(d, catalog.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(
@@ -149,7 +119,7 @@ func (s *Server) workspaceBatchRoute() endpoint.Route {
 		)
 		bodies = append(bodies, body.When(schema.Requires("view_id"), schema.Never().At("dataset"), schema.Requires("dataset")))
 	}
-	return s.searchBatchRoute(
+	return []endpoint.Route{s.searchBatchRoute(
 		"/workspace/search/batch", "search_workspace_batch", workspace.WorkspaceRead,
 		"Several searches of the book and of Views",
 		[]endpoint.Example{{
@@ -159,10 +129,10 @@ func (s *Server) workspaceBatchRoute() endpoint.Route {
 			),
 		}},
 		bodies, s.readWorkspaceItem,
-	)
+	)}
 }
 
-func (s *Server) readDataItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
+func (s batchHandlers) readDataItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
 	datasets := rule.Enum(catalog.Datasets...)
 	return func(issues input.Issues, item input.Value) (searching, error) {
 		d, body, known := datasetOf(&issues, item, datasets)
@@ -174,7 +144,7 @@ func (s *Server) readDataItem(c *endpoint.Call) func(input.Issues, input.Value) 
 	}
 }
 
-func (s *Server) readWorkspaceItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
+func (s batchHandlers) readWorkspaceItem(c *endpoint.Call) func(input.Issues, input.Value) (searching, error) {
 	datasets := rule.Enum(catalog.Held...)
 	found := map[views.ID]views.View{}
 	return func(issues input.Issues, item input.Value) (searching, error) {

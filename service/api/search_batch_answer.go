@@ -17,6 +17,19 @@ import (
 	"atlas/workspace/book"
 )
 
+// batchedSearch is a search of a batch and its result.
+type batchedSearch struct {
+	searching
+	err error
+	// refused is set if the search was refused for its body alone.
+	refused bool
+	reply   endpoint.Reply
+	rows    []jsontext.Value // with all members
+	bytes   int
+	// found gives back the tokens of a search that reads e-mail addresses.
+	found func()
+}
+
 // batchAnswer is the answer of a batch, its cost, and what c.kept stores of it. While no
 // search has succeeded, an outage fails the call, as in every batch.
 func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charges []credits.Charge, err error) {
@@ -157,7 +170,7 @@ func failureAgain(c *endpoint.Call, item *batchedSearch, kept storedSearch) *end
 }
 
 // replayBatch answers a repetition: each search with its current rows. Each costs a token.
-func (s *Server) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
+func (s searches) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
 	return c.Replay(kept, func(ctx context.Context, page endpoint.StoredPage) (endpoint.Reply, error) {
 		c.OweTokens(len(b) - 1)
 		var all []storedSearch

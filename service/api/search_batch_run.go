@@ -7,30 +7,24 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"atlas/internal/fault"
 	"atlas/internal/input"
+	"atlas/internal/shares"
 	"atlas/search/query"
 	"atlas/service/credits"
 	"atlas/service/endpoint"
 )
 
-// batchedSearch is a search of a batch and its result.
-type batchedSearch struct {
-	searching
-	err error
-	// refused is set if the search was refused for its body alone.
-	refused bool
-	reply   endpoint.Reply
-	rows    []jsontext.Value // with all members
-	bytes   int
-	// found gives back the tokens of a search that reads e-mail addresses.
-	found func()
+const searchesMember = "searches"
+
+type batchHandlers struct {
+	viewRecordHandlers
+	// running are the batches in progress.
+	running *shares.Shares
 }
 
 // searchBatch answers a batch whose items read reads.
-func (s *Server) searchBatch(
+func (s batchHandlers) searchBatch(
 	c *endpoint.Call,
 	read func(issues input.Issues, item input.Value) (searching, error),
 ) (endpoint.Reply, error) {
@@ -65,17 +59,17 @@ func (s *Server) searchBatch(
 }
 
 // acquireBatch waits for the place of a batch.
-func (s *Server) acquireBatch(c *endpoint.Call) (release func(), err error) {
+func (s batchHandlers) acquireBatch(c *endpoint.Call) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(c.Context(), batchWaits)
 	defer cancel()
-	if release, err = s.batches.Acquire(ctx, c.Workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
+	if release, err = s.running.Acquire(ctx, c.Workspace().String(), 1, batchesOfWorkspace, batchesAtOnce); err != nil {
 		return nil, c.Busy()
 	}
 	return release, nil
 }
 
 // meteredBatch is metered for the searches of a batch.
-func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Reply, error) {
+func (s batchHandlers) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Reply, error) {
 	var amounts []int64
 	var asked []*batchedSearch
 	for _, item := range b {
@@ -129,6 +123,10 @@ func (s *Server) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpoint.Re
 	return r, nil
 }
 
+// grantedText is the error of a search that has no answer because earlier ones reserved the
+// credits.
+const grantedText = "the searches before this one may use what was left of the credits; send it again in another request"
+
 // notGranted is the reason why a search is not run after others reserved the credits.
 func notGranted(c *endpoint.Call, w credits.Window, reserved int64) error {
 	switch {
@@ -162,7 +160,7 @@ func renewing(c *endpoint.Call, r *credits.Reservation) (stop func()) {
 }
 
 // runBatch runs the searches that have no error yet.
-func (s *Server) runBatch(c *endpoint.Call, b []*batchedSearch) {
+func (s batchHandlers) runBatch(c *endpoint.Call, b []*batchedSearch) {
 	var tasks []*batchedSearch
 	for _, item := range b {
 		if item.err == nil {

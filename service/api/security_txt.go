@@ -33,8 +33,9 @@ func CheckContact(address string) error {
 	return nil
 }
 
-// securityRows are security.txt.
-func (s *Server) securityRows() (rows []endpoint.Stranger) {
+// securityRows are security.txt. public is the origin of the service, contact an address for
+// reports; each may be empty.
+func securityRows(public, contact string) (rows []endpoint.Stranger) {
 	for _, method := range []string{http.MethodGet, http.MethodHead} {
 		rows = append(
 			rows,
@@ -45,7 +46,7 @@ func (s *Server) securityRows() (rows []endpoint.Stranger) {
 				Class:     endpoint.ClassDocuments,
 				Handle: func(ctx *gin.Context) {
 					ctx.Header("Cache-Control", "public, max-age=3600")
-					ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(s.securityText(ctx.Request.Host)))
+					ctx.Data(http.StatusOK, "text/plain; charset=utf-8", []byte(securityText(public, contact, ctx.Request.Host)))
 				},
 			},
 		)
@@ -54,10 +55,10 @@ func (s *Server) securityRows() (rows []endpoint.Stranger) {
 }
 
 // securityText is the document. host is the Host of the request.
-func (s *Server) securityText(host string) string {
-	origin := strings.TrimSuffix(s.PublicURL, "/")
+func securityText(public, contact, host string) string {
+	origin := strings.TrimSuffix(public, "/")
 	at := cmp.Or(origin, "http://"+url.PathEscape(host))
-	text := "Contact: " + cmp.Or(s.SecurityContact, at+reportingPath) + "\n" +
+	text := "Contact: " + cmp.Or(contact, at+reportingPath) + "\n" +
 		"Expires: " + time.Now().UTC().Truncate(24*time.Hour).Add(securityValid).Format(time.RFC3339) + "\n" +
 		"Preferred-Languages: en\n" +
 		"Policy: " + at + reportingPath + "\n"

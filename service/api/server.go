@@ -1,66 +1,23 @@
 package api
 
 import (
-	"context"
-
-	"github.com/go-json-experiment/json/jsontext"
-
-	"atlas/internal/shares"
 	"atlas/internal/tiles"
-	"atlas/search"
-	"atlas/search/catalog"
-	"atlas/search/highlight"
-	"atlas/search/query"
 	"atlas/service/endpoint"
-	"atlas/service/ratelimit"
-	"atlas/workspace"
 	"atlas/workspace/boards"
-	"atlas/workspace/people"
-	"atlas/workspace/scim"
 )
 
-// Searcher searches the global dataset. *search.Engine implements it.
-type Searcher interface {
-	Search(ctx context.Context, q query.Query) (query.Page, error)
-	// Together runs tasks whose searches share round trips.
-	Together(ctx context.Context, tasks int, run func(ctx context.Context, task int))
-	// CheckCursor refuses a cursor of another query: fault.BadRequest.
-	CheckCursor(q query.Query) error
-	// Explain returns the interpretation of q's text, nil if it has none.
-	Explain(q query.Query) *search.Explanation
-	// Highlights returns the parts of rows that match the text of q.
-	Highlights(ctx context.Context, q query.Query, rows []jsontext.Value) ([]highlight.Row, error)
-	Getter
+// Engine answers from the global dataset. *search.Engine implements it.
+type Engine interface {
+	Searcher
 	Describer
 	Suggester
 	ValueReader
 }
 
-// Getter reads global records by id.
-type Getter interface {
-	Get(ctx context.Context, d catalog.Dataset, id string, includes []query.Include) (jsontext.Value, error)
-	// GetBatch returns the records of ids as Get does, without those that do not exist.
-	GetBatch(ctx context.Context, d catalog.Dataset, ids []string, includes []query.Include) (map[string]jsontext.Value, error)
-	// Join finds the records that belong to each of the accounts.
-	Join(ctx context.Context, j query.Join, accounts []string) ([]search.Joined, error)
-}
-
-// Describer describes the content of the global dataset.
-type Describer interface {
-	FrequentValues(ctx context.Context) (catalog.FrequentValues, error)
-	Release(ctx context.Context) (search.Release, error)
-	Coverage(ctx context.Context, workspace string, c query.Coverage) ([]search.CoverageValue, error)
-}
-
-// Workspaces reads workspaces. *postgres.Store implements it.
-type Workspaces interface {
-	Summary(ctx context.Context, in workspace.ID) (people.Summary, error)
-}
-
 // Server is the HTTP API. Its fields are set before Handler is called.
 type Server struct {
 	endpoint.Core
-	Search     Searcher
+	Search     Engine
 	Facets     Faceter
 	Changes    Changes
 	Match      Matcher
@@ -105,10 +62,4 @@ type Server struct {
 	SecurityContact string
 	// PlainCookies is for development without TLS: cookies of sessions are not Secure.
 	PlainCookies bool
-	// scimPace has the token buckets of SCIM tokens, scimPlaces their requests in progress.
-	scimPace   *ratelimit.Buckets[scim.TokenID]
-	scimPlaces endpoint.Limiter
-	fields     readyFields
-	// batches are the running batches of searches.
-	batches shares.Shares
 }

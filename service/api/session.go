@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
+	"net/url"
 	"strings"
 	"time"
 
@@ -12,11 +12,11 @@ import (
 	"github.com/google/uuid"
 
 	"atlas/internal/fault"
-	"atlas/internal/rule"
 	"atlas/service/auth"
 	"atlas/service/endpoint"
 	"atlas/service/session"
 	"atlas/workspace"
+	"atlas/workspace/identity"
 	"atlas/workspace/people"
 )
 
@@ -45,7 +45,48 @@ const (
 	plainSessionCookie = "atlas-development"
 )
 
-func (s *Server) cookieName() string {
+// signInPath is where a browser begins to sign in. Its parameter `return` is the address
+// of the page to come back to.
+const signInPath = sessionPath + "/sign-in"
+
+// SignIn signs people in by an OpenID provider. *oidc.SignIn implements it.
+type SignIn interface {
+	// Begin returns the provider's address for a person, the state that the answer repeats, and
+	// the cookie for Finish.
+	Begin(ctx context.Context, back string) (address, state, cookie string, err error)
+	// Finish returns the grant for the session of the person, and the address to return to, also
+	// after an error.
+	Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error)
+	// SignOut is the address to sign out at the provider, "" without one.
+	SignOut(ctx context.Context) string
+}
+
+// OwnSignIn signs people in by the providers of workspaces. *oidc.Own implements it.
+type OwnSignIn interface {
+	// Find returns the workspace whose provider is responsible for an address: fault.NotFound for
+	// none.
+	Find(ctx context.Context, email string) (workspace.ID, error)
+	// The others are those of SignIn, for the provider of a workspace.
+	Begin(ctx context.Context, in workspace.ID, back string) (address, state, cookie string, err error)
+	Finish(ctx context.Context, in workspace.ID, cookie string, answer url.Values) (g session.Grant, back string, err error)
+	SignOut(ctx context.Context, in workspace.ID) string
+}
+
+// signInHandlers signs people in and out.
+type signInHandlers struct {
+	*endpoint.Core
+	Sessions    Sessions
+	SignIn      SignIn
+	Own         OwnSignIn
+	Memberships Memberships
+	SignInLog   SignInLog
+	Providers   *identity.Settings
+	Workspaces  Workspaces
+	// PlainCookies is for development without TLS.
+	PlainCookies bool
+}
+
+func (s signInHandlers) cookieName() string {
 	if s.PlainCookies {
 		return plainSessionCookie
 	}
@@ -54,7 +95,7 @@ func (s *Server) cookieName() string {
 
 // cookie returns the value of the session cookie, or of the one with a suffix to its name, ""
 // without one.
-func (s *Server) cookie(r *http.Request, added string) string {
+func (s signInHandlers) cookie(r *http.Request, added string) string {
 	cookie, err := r.Cookie(s.cookieName() + added)
 	if err != nil {
 		return ""
@@ -63,7 +104,7 @@ func (s *Server) cookie(r *http.Request, added string) string {
 }
 
 // sessionToken returns the token in the session cookie, "" without one.
-func (s *Server) sessionToken(r *http.Request) string {
+func (s signInHandlers) sessionToken(r *http.Request) string {
 	if s.Sessions == nil {
 		return ""
 	}
@@ -76,11 +117,11 @@ const sessionUserHeader = "Atlas-User"
 
 // authenticate identifies the caller by the Authorization header, or by the session if there
 // is no header.
-func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
+func (s signInHandlers) authenticate(r *http.Request) (auth.Identity, error) {
 	header := r.Header.Values("Authorization")
 	token := s.sessionToken(r)
 	if len(header) > 0 || token == "" {
-		return s.byHeader(r.Context(), header)
+		return byHeader(r.Context(), s.Core, header)
 	}
 	if err := sameOrigin(r); err != nil {
 		return auth.Identity{}, err
@@ -100,14 +141,14 @@ func (s *Server) authenticate(r *http.Request) (auth.Identity, error) {
 }
 
 // byHeader identifies the caller by the values of the Authorization header.
-func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, error) {
-	i, err := s.Gate.Authenticate(ctx, header)
+func byHeader(ctx context.Context, core *endpoint.Core, header []string) (auth.Identity, error) {
+	i, err := core.Gate.Authenticate(ctx, header)
 	if code := fault.CodeOf(err); len(header) > 0 && (code == fault.Unauthorized || code == fault.Forbidden) {
 		reason := "access token"
 		if strings.Contains(header[0], keyStart) {
 			reason = "API key"
 		}
-		s.CountRefused(ctx, reason)
+		core.CountRefused(ctx, reason)
 	}
 	return i.From(endpoint.KnownAddress(ctx)), err
 }
@@ -116,9 +157,9 @@ func (s *Server) byHeader(ctx context.Context, header []string) (auth.Identity, 
 const keyStart = "atlas_"
 
 // identityOf returns the identity of a session.
-func (s *Server) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
+func (s signInHandlers) identityOf(ctx context.Context, found session.Session) (auth.Identity, error) {
 	if found.Key != "" {
-		return s.byHeader(ctx, []string{"Bearer " + found.Key})
+		return byHeader(ctx, s.Core, []string{"Bearer " + found.Key})
 	}
 	return s.Gate.SignedIn(ctx, found.User, found.Began, found.Own)
 }
@@ -134,149 +175,9 @@ func sameOrigin(r *http.Request) error {
 	return nil
 }
 
-// signInBody is the body of a sign-in.
-var signInBody = rule.Only("token", rule.Text(1, 100))
-
-// sessionRows are the routes of the caller's own session.
-func (s *Server) sessionRows() []endpoint.Stranger {
-	if s.Sessions == nil {
-		return nil
-	}
-	rows := []endpoint.Stranger{
-		sessionRow(http.MethodGet, sessionPath, "get_session", nil, s.getSession),
-		sessionRow(http.MethodPost, sessionPath, "sign_in", endpoint.TakesVisit(signInBody), s.signIn),
-		sessionRow(http.MethodDelete, sessionPath, "sign_out", nil, s.signOut),
-	}
-	if s.PlainCookies {
-		rows = append(rows, sessionRow(http.MethodPost, keyPath, "sign_in_by_key", endpoint.TakesVisit(keyBody), s.signInByKey))
-	}
-	return rows
-}
-
-// sessionRow is a route of sessions. It checks the origin, and receives and parses the body,
-// before it takes a place: a refused request takes nothing.
-func sessionRow(
-	method, path, operation string,
-	takes func(c *endpoint.Call) error,
-	run func(ctx *gin.Context) (data any, err error),
-) endpoint.Stranger {
-	look := func(c *endpoint.Call) error {
-		if err := sameOrigin(c.Gin.Request); err != nil || takes == nil {
-			return err
-		}
-		return takes(c)
-	}
-	return endpoint.Visit(
-		endpoint.Stranger{Method: method, Path: path, Operation: operation, Class: endpoint.ClassSignIn, Look: look},
-		func(ctx *gin.Context) error {
-			data, err := run(ctx)
-			if err == nil {
-				endpoint.CallOf(ctx).JSON(http.StatusOK, map[string]any{"data": data})
-			}
-			return err
-		},
-		func(ctx *gin.Context, err error) { endpoint.CallOf(ctx).Fail(err) },
-	)
-}
-
-// sessionAnswer is the answer about a session.
-type sessionAnswer struct {
-	// User is null for a caller without a session.
-	User *sessionUser `json:"user"`
-	// SignIn is where a caller without a session signs in, if there is a provider.
-	SignIn string `json:"sign_in,omitzero"`
-	// FindProvider is where a page looks up which workspace's provider an address has.
-	FindProvider string `json:"find_provider,omitzero"`
-	// SignInByKey is where a page exchanges an API key for a session, in development.
-	SignInByKey string `json:"sign_in_by_key,omitzero"`
-	// SignOut is where somebody who has signed out also signs out at the provider.
-	SignOut string `json:"sign_out,omitzero"`
-}
-
-type sessionUser struct {
-	ID    workspace.UserID `json:"id"`
-	Email string           `json:"email"`
-	Name  string           `json:"name"`
-	// Workspaces are those that the user is a member of.
-	Workspaces []people.Membership `json:"workspaces,omitzero"`
-}
-
-// nobody is the answer for a caller without a session.
-func (s *Server) nobody() (a sessionAnswer) {
-	if s.SignIn != nil {
-		a.SignIn = signInPath
-	}
-	if s.Own != nil {
-		a.FindProvider = findPath
-	}
-	if s.PlainCookies {
-		a.SignInByKey = keyPath
-	}
-	return a
-}
-
-func (s *Server) getSession(ctx *gin.Context) (any, error) {
-	token := s.sessionToken(ctx.Request)
-	if token == "" {
-		return s.nobody(), nil
-	}
-	var answer any
-	found, err := s.Sessions.Get(ctx.Request.Context(), token)
-	if err == nil {
-		s.noteCaller(ctx, found)
-		answer, err = s.describe(ctx.Request.Context(), found)
-	}
-	if fault.CodeOf(err) == fault.Unauthorized {
-		s.setCookie(ctx, "", "", -1)
-		return s.nobody(), nil
-	}
-	return answer, err
-}
-
-func (s *Server) describe(ctx context.Context, found session.Session) (a sessionAnswer, err error) {
-	if found.Key != "" {
-		return s.describeKey(ctx, found)
-	}
-	if _, err := s.identityOf(ctx, found); err != nil {
-		return a, err
-	}
-	u := found.User
-	a.User = &sessionUser{ID: u.ID, Email: u.Email, Name: u.Name}
-	if s.Memberships != nil {
-		a.User.Workspaces, err = s.Memberships.Memberships(ctx, u.ID)
-	}
-	if own := found.Own.Workspace; !own.IsZero() {
-		// The session is for that workspace alone and shows no other.
-		a.User.Workspaces = slices.DeleteFunc(a.User.Workspaces, func(m people.Membership) bool { return m.Workspace != own })
-	}
-	return a, err
-}
-
-// signIn exchanges the token of a sign-in link for a session.
-func (s *Server) signIn(ctx *gin.Context) (any, error) {
-	link, err := endpoint.ReadVisit(ctx, signInBody)
-	if err != nil {
-		return nil, err
-	}
-	token, err := s.Sessions.Redeem(ctx.Request.Context(), link)
-	if err != nil {
-		return nil, s.refusedSignIn(ctx, byLink, err)
-	}
-	return s.welcome(ctx, token, byLink)
-}
-
-// welcome enters a session and describes it.
-func (s *Server) welcome(ctx *gin.Context, token, by string) (any, error) {
-	found, err := s.enter(ctx, token, by)
-	if err != nil {
-		return nil, err
-	}
-	return s.describe(ctx.Request.Context(), found)
-}
-
 // enter replaces the caller's session by a new one. The former ends last: an earlier failure
 // leaves it in place. by is the way of signing in.
-func (s *Server) enter(ctx *gin.Context, token, by string) (session.Session, error) {
+func (s signInHandlers) enter(ctx *gin.Context, token, by string) (session.Session, error) {
 	found, err := s.Sessions.Get(ctx.Request.Context(), token)
 	if err != nil {
 		return found, err
@@ -306,50 +207,22 @@ const (
 )
 
 // noteCaller adds the user of the session to the log lines of a request.
-func (s *Server) noteCaller(ctx *gin.Context, found session.Session) {
+func (s signInHandlers) noteCaller(ctx *gin.Context, found session.Session) {
 	if i, err := s.identityOf(ctx.Request.Context(), found); err == nil {
 		endpoint.CallOf(ctx).Identity = i
 	}
 }
 
 // refusedSignIn logs a refused sign-in, and returns the reason.
-func (s *Server) refusedSignIn(ctx *gin.Context, by string, err error) error {
+func (s signInHandlers) refusedSignIn(ctx *gin.Context, by string, err error) error {
 	endpoint.CallOf(ctx).Log().Info("signing in was refused", "by", by, "code", string(fault.CodeOf(err)))
 	s.CountRefused(ctx.Request.Context(), by)
 	return err
 }
 
-// signOut ends the session. It also succeeds without one. The provider is called last: a
-// client that does not wait for it is signed out too.
-func (s *Server) signOut(ctx *gin.Context) (any, error) {
-	answer := s.nobody()
-	if token := s.sessionToken(ctx.Request); token != "" {
-		stays := context.WithoutCancel(ctx.Request.Context())
-		found, err := s.Sessions.Get(stays, token)
-		if err == nil {
-			s.noteCaller(ctx, found)
-		}
-		if err := s.Sessions.End(stays, token); err != nil {
-			return nil, err
-		}
-		s.setCookie(ctx, "", "", -1)
-		if err == nil {
-			// The session has ended, whether or not the log can be written.
-			if err := s.logSession(endpoint.CallOf(ctx), "session.ended", nil); err != nil {
-				endpoint.CallOf(ctx).Log().Warn("the audit log lacks the end of a session", "error", err.Error())
-			}
-			endpoint.CallOf(ctx).Log().Info("signed out")
-			answer.SignOut = s.signOutAt(ctx.Request.Context(), found)
-		}
-		return answer, nil
-	}
-	s.setCookie(ctx, "", "", -1)
-	return answer, nil
-}
-
 // setCookie sets the session cookie, or the one with a suffix to its name. maxAge is in
 // seconds; a negative one deletes the cookie.
-func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
+func (s signInHandlers) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 	http.SetCookie(ctx.Writer, &http.Cookie{ // #nosec G124 -- not Secure only in development without TLS
 		Name: s.cookieName() + added, Value: value, Path: "/", MaxAge: maxAge,
 		Secure: !s.PlainCookies, HttpOnly: true, SameSite: http.SameSiteLaxMode,
@@ -357,7 +230,7 @@ func (s *Server) setCookie(ctx *gin.Context, added, value string, maxAge int) {
 }
 
 // logSession adds an event of the caller's session to the log.
-func (s *Server) logSession(c *endpoint.Call, action string, details map[string]any) error {
+func (s signInHandlers) logSession(c *endpoint.Call, action string, details map[string]any) error {
 	if s.SignInLog == nil {
 		return nil
 	}

@@ -1,33 +1,14 @@
 package api
 
 import (
-	"context"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
 	"atlas/service/endpoint"
 	"atlas/service/oidc"
-	"atlas/service/session"
 )
-
-// SignIn signs people in by an OpenID provider. *oidc.SignIn implements it.
-type SignIn interface {
-	// Begin returns the provider's address for a person, the state that the answer repeats, and
-	// the cookie for Finish.
-	Begin(ctx context.Context, back string) (address, state, cookie string, err error)
-	// Finish returns the grant for the session of the person, and the address to return to, also
-	// after an error.
-	Finish(ctx context.Context, cookie string, answer url.Values) (g session.Grant, back string, err error)
-	// SignOut is the address to sign out at the provider, "" without one.
-	SignOut(ctx context.Context) string
-}
-
-// signInPath is where a browser begins to sign in. Its parameter `return` is the address
-// of the page to come back to.
-const signInPath = sessionPath + "/sign-in"
 
 // flowCookie and a state are the suffix of the cookie name of a sign-in in progress, so that
 // each tab has its own.
@@ -40,8 +21,8 @@ const maxFlows = 4 << 10
 // failedFragment and the oidc.Failure of a sign-in are appended to the address of the page.
 const failedFragment = "#sign-in-failed="
 
-// signInRows are the routes of signing in at a provider. A browser opens them as pages.
-func (s *Server) signInRows() []endpoint.Stranger {
+// providerRows are the routes of signing in at a provider. A browser opens them as pages.
+func (s signInHandlers) providerRows() []endpoint.Stranger {
 	if s.SignIn == nil && s.Own == nil {
 		return nil
 	}
@@ -65,7 +46,7 @@ func (s *Server) signInRows() []endpoint.Stranger {
 	return rows
 }
 
-func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
+func (s signInHandlers) beginSignIn(ctx *gin.Context) (to string, err error) {
 	back := oidc.LocalPath(ctx.Query("return"))
 	if _, own := ctx.GetQuery(workspaceParameter); own && !fromHere(ctx.Request) {
 		if err := s.askFirst(ctx, back); err != nil {
@@ -83,7 +64,7 @@ func (s *Server) beginSignIn(ctx *gin.Context) (to string, err error) {
 }
 
 // forgetFlows deletes the cookies of sign-ins in progress if they are longer than most bytes.
-func (s *Server) forgetFlows(ctx *gin.Context, most int) {
+func (s signInHandlers) forgetFlows(ctx *gin.Context, most int) {
 	var names []string
 	for _, c := range ctx.Request.Cookies() {
 		if added, ours := strings.CutPrefix(c.Name, s.cookieName()); ours && strings.HasPrefix(added, flowCookie) {
@@ -98,7 +79,7 @@ func (s *Server) forgetFlows(ctx *gin.Context, most int) {
 	}
 }
 
-func (s *Server) finishSignIn(ctx *gin.Context) (to string, err error) {
+func (s signInHandlers) finishSignIn(ctx *gin.Context) (to string, err error) {
 	name := flowCookie + ctx.Query("state")
 	cookie := s.cookie(ctx.Request, name)
 	if cookie != "" {
@@ -127,4 +108,17 @@ func leadTo(ctx *gin.Context, address string, err error) {
 	ctx.Header("Location", address)
 	ctx.Status(http.StatusSeeOther)
 	ctx.Writer.WriteHeaderNow()
+}
+
+// ownRows are the routes of signing in by providers of workspaces.
+func (s signInHandlers) ownRows(
+	row func(path, operation string, run func(*gin.Context) (to string, err error)) endpoint.Stranger,
+) []endpoint.Stranger {
+	if s.Own == nil {
+		return nil
+	}
+	return []endpoint.Stranger{
+		row(oidc.CallbackPath+"/:"+workspaceParameter, "finish_own_sign_in", s.finishSignIn),
+		sessionRow(http.MethodPost, findPath, "find_provider", endpoint.TakesVisit(findBody), s.findProvider),
+	}
 }

@@ -12,21 +12,9 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/rule"
 	"atlas/service/endpoint"
-	"atlas/service/oidc"
 	"atlas/service/session"
 	"atlas/workspace"
 )
-
-// OwnSignIn signs people in by the providers of workspaces. *oidc.Own implements it.
-type OwnSignIn interface {
-	// Find returns the workspace whose provider is responsible for an address: fault.NotFound for
-	// none.
-	Find(ctx context.Context, email string) (workspace.ID, error)
-	// The others are those of SignIn, for the provider of a workspace.
-	Begin(ctx context.Context, in workspace.ID, back string) (address, state, cookie string, err error)
-	Finish(ctx context.Context, in workspace.ID, cookie string, answer url.Values) (g session.Grant, back string, err error)
-	SignOut(ctx context.Context, in workspace.ID) string
-}
 
 // findPath is where a page looks up the provider of an address. workspaceParameter of
 // signInPath selects the provider.
@@ -42,7 +30,7 @@ var findBody = rule.Only("email", rule.Text(1, workspace.MaxEmail))
 
 // findProvider returns where the people of a domain sign in. The answer is the same for each
 // address of a domain, whether or not the person exists.
-func (s *Server) findProvider(ctx *gin.Context) (any, error) {
+func (s signInHandlers) findProvider(ctx *gin.Context) (any, error) {
 	email, err := endpoint.ReadVisit(ctx, findBody)
 	if err != nil {
 		return nil, err
@@ -70,7 +58,7 @@ func noOwn() error {
 }
 
 // beginBy starts a sign-in by the provider that a request selects.
-func (s *Server) beginBy(ctx *gin.Context, back string) (address, state, cookie string, err error) {
+func (s signInHandlers) beginBy(ctx *gin.Context, back string) (address, state, cookie string, err error) {
 	text, given := ctx.GetQuery(workspaceParameter)
 	if !given && s.SignIn != nil {
 		return s.SignIn.Begin(ctx.Request.Context(), back)
@@ -92,12 +80,12 @@ func fromHere(r *http.Request) bool {
 // askFirst answers with a page that asks whether to sign in by the provider of a workspace.
 // Otherwise another site could sign somebody in, unnoticed, to a workspace of its own choice,
 // whose people would then see what they enter.
-func (s *Server) askFirst(ctx *gin.Context, back string) error {
+func (s signInHandlers) askFirst(ctx *gin.Context, back string) error {
 	in, err := workspace.ParseID(ctx.Query(workspaceParameter))
 	if err != nil || s.Own == nil {
 		return noOwn()
 	}
-	p, err := s.People.Identity.Provider(ctx.Request.Context(), in)
+	p, err := s.Providers.Provider(ctx.Request.Context(), in)
 	if err != nil {
 		return err
 	}
@@ -127,7 +115,7 @@ func (s *Server) askFirst(ctx *gin.Context, back string) error {
 }
 
 // finishAt completes a sign-in at the callback address of a provider.
-func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant, back, by string, err error) {
+func (s signInHandlers) finishAt(ctx *gin.Context, cookie string) (grant session.Grant, back, by string, err error) {
 	c, answer := endpoint.CallOf(ctx).WithOrigin(), ctx.Request.URL.Query()
 	text := ctx.Param(workspaceParameter)
 	if text == "" {
@@ -142,22 +130,9 @@ func (s *Server) finishAt(ctx *gin.Context, cookie string) (grant session.Grant,
 	return grant, back, byOwnProvider, err
 }
 
-// ownRows are the routes of signing in by providers of workspaces.
-func (s *Server) ownRows(
-	row func(path, operation string, run func(*gin.Context) (to string, err error)) endpoint.Stranger,
-) []endpoint.Stranger {
-	if s.Own == nil {
-		return nil
-	}
-	return []endpoint.Stranger{
-		row(oidc.CallbackPath+"/:"+workspaceParameter, "finish_own_sign_in", s.finishSignIn),
-		sessionRow(http.MethodPost, findPath, "find_provider", endpoint.TakesVisit(findBody), s.findProvider),
-	}
-}
-
 // signOutAt is where somebody who has signed out also signs out at their provider, "" for
 // nowhere.
-func (s *Server) signOutAt(ctx context.Context, found session.Session) string {
+func (s signInHandlers) signOutAt(ctx context.Context, found session.Session) string {
 	switch own := found.Own.Workspace; {
 	case found.Subject == "":
 	case !own.IsZero() && s.Own != nil:

@@ -14,7 +14,7 @@ import (
 
 const tagSkills = "Skills"
 
-func (s *Server) skillRoutes() []endpoint.Route {
+func (s People) skillRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const personal = fault.UserIdentityRequired // an API key asks for something personal
 	return []endpoint.Route{
@@ -123,13 +123,13 @@ var (
 	)
 )
 
-func (s *Server) findSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
-	skills, err := s.People.Skills.Find(c.Context(), c.Workspace(), in.text, in.filter(c))
+func (s People) findSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+	skills, err := s.Skills.Find(c.Context(), c.Workspace(), in.text, in.filter(c))
 	return endpoint.List("skills", skills, in.page), err
 }
 
-func (s *Server) listSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
-	skills, err := s.People.Skills.List(c.Context(), c.Workspace(), in.filter(c))
+func (s People) listSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+	skills, err := s.Skills.List(c.Context(), c.Workspace(), in.filter(c))
 	return endpoint.List("skills", skills, in.page), err
 }
 
@@ -141,8 +141,8 @@ type skillData struct {
 	Skill skills.Skill `json:"skill"`
 }
 
-func (s *Server) getSkill(c *endpoint.Call, locator string) (endpoint.Reply, error) {
-	skill, err := s.People.Skills.Get(c.Context(), c.Workspace(), c.Principal.User, locator)
+func (s People) getSkill(c *endpoint.Call, locator string) (endpoint.Reply, error) {
+	skill, err := s.Skills.Get(c.Context(), c.Workspace(), c.Principal.User, locator)
 	return endpoint.FreeReply(skillData{skill}), err
 }
 
@@ -163,7 +163,7 @@ var newSkill = rule.Object(
 		func(n *skills.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")
 
-func (s *Server) createSkill(c *endpoint.Call, n skills.NewSkill) (endpoint.Reply, error) {
-	skill, err := s.People.Skills.Create(c.Context(), c.Workspace(), c.Principal.User, n)
+func (s People) createSkill(c *endpoint.Call, n skills.NewSkill) (endpoint.Reply, error) {
+	skill, err := s.Skills.Create(c.Context(), c.Workspace(), c.Principal.User, n)
 	return endpoint.FreeReply(skillData{skill}), err
 }

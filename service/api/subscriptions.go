@@ -15,7 +15,7 @@ import (
 
 const tagSignals = "Signal subscriptions"
 
-func (s *Server) subscriptionRoutes() []endpoint.Route {
+func (s People) subscriptionRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions",
@@ -61,8 +61,8 @@ var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-func (s *Server) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([]subscriptions.Subscription, error) {
-	return s.People.Subscriptions.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s People) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([]subscriptions.Subscription, error) {
+	return s.Subscriptions.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 // maxChannels allows for a channel that is given twice and counts once.
@@ -95,12 +95,12 @@ type subscriptionData struct {
 	Subscription subscriptions.Subscription `json:"subscription"`
 }
 
-func (s *Server) upsertSubscription(c *endpoint.Call, change subscriptions.Change) (endpoint.Reply, error) {
-	subscription, err := s.People.Subscriptions.Upsert(c.Context(), c.Workspace(), change)
+func (s People) upsertSubscription(c *endpoint.Call, change subscriptions.Change) (endpoint.Reply, error) {
+	subscription, err := s.Subscriptions.Upsert(c.Context(), c.Workspace(), change)
 	return endpoint.FreeReply(subscriptionData{subscription}), err
 }
 
-func (s *Server) deleteSubscription(c *endpoint.Call) (endpoint.Reply, error) {
-	err := s.People.Subscriptions.Delete(c.Context(), c.Workspace(), subscriptions.ID(c.PathID("id")))
+func (s People) deleteSubscription(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Subscriptions.Delete(c.Context(), c.Workspace(), subscriptions.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }

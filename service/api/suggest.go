@@ -15,7 +15,9 @@ type Suggester interface {
 	Suggest(ctx context.Context, r query.SuggestRequest) ([]query.Suggestion, error)
 }
 
-func (s *Server) suggestRoutes() []endpoint.Route {
+type suggestHandlers struct{ Search Suggester }
+
+func (s suggestHandlers) routes() []endpoint.Route {
 	var routes []endpoint.Route
 	for _, d := range catalogOrder {
 		routes = append(routes, endpoint.Route{Method: "POST", Path: "/data/" + string(d) + "/suggest", Operation: "suggest_" + string(d),
@@ -59,7 +61,7 @@ var suggestionsSchema = schema.Named("SuggestionList", schema.Object(
 	)), 0, query.MaxSuggestions).Described("By count descending, then by folded value, by id and by field.")),
 ))
 
-func (s *Server) suggest(c *endpoint.Call, r query.SuggestRequest) (endpoint.Reply, error) {
+func (s suggestHandlers) suggest(c *endpoint.Call, r query.SuggestRequest) (endpoint.Reply, error) {
 	r.Workspace = c.Workspace().String()
 	suggestions, err := s.Search.Suggest(c.Context(), r)
 	return endpoint.FreeReply(map[string]any{"suggestions": suggestions}), err

@@ -29,10 +29,15 @@ type MailLinks interface {
 // unsubscribePath is the address of links in e-mails, outside of the contract of the API.
 const unsubscribePath = "/unsubscribe"
 
-// unsubscribeRows are the page that ends e-mails. A GET shows it and changes nothing: mail
+type unsubscribeHandlers struct {
+	Unsubscribe Unsubscriber
+	MailLinks   MailLinks
+}
+
+// rows are the page that ends e-mails. A GET shows it and changes nothing: mail
 // programs open links by themselves. A POST ends them, by the button or by a mail program
 // (RFC 8058).
-func (s *Server) unsubscribeRows() []endpoint.Stranger {
+func (s unsubscribeHandlers) rows() []endpoint.Stranger {
 	if s.Unsubscribe == nil {
 		return nil
 	}
@@ -61,7 +66,7 @@ func (s *Server) unsubscribeRows() []endpoint.Stranger {
 	return []endpoint.Stranger{endpoint.Visit(shows, s.unsubscribe, fail), endpoint.Visit(ends, s.unsubscribe, fail)}
 }
 
-func (s *Server) unsubscribe(ctx *gin.Context) error {
+func (s unsubscribeHandlers) unsubscribe(ctx *gin.Context) error {
 	c := endpoint.CallOf(ctx)
 	in, user, err := s.MailLinks.Read(ctx.Query("token"))
 	if err != nil {

@@ -20,18 +20,6 @@ import (
 	"atlas/workspace/views"
 )
 
-// RecordSearcher searches books and Views, and counts their records. *records.Records implements it.
-type RecordSearcher interface {
-	SearchBook(ctx context.Context, in workspace.ID, request query.Query) (query.Page, error)
-	SearchView(ctx context.Context, v views.View, request query.Query) (query.Page, error)
-	// Merged reports whether a search of a View merges two.
-	Merged(v views.View, request query.Query) bool
-	FacetBook(ctx context.Context, in workspace.ID, request query.FacetRequest) (query.Facets, error)
-	FacetView(ctx context.Context, v views.View, request query.FacetRequest) (query.Facets, error)
-	PivotBook(ctx context.Context, in workspace.ID, request query.PivotRequest) (query.Pivot, error)
-	PivotView(ctx context.Context, v views.View, request query.PivotRequest) (query.Pivot, error)
-}
-
 // viewBodies is a search request of a View whose dataset is not known yet.
 var viewBodies = func() *schema.Schema {
 	var bodies []*schema.Schema
@@ -41,7 +29,12 @@ var viewBodies = func() *schema.Schema {
 	return schema.Named("ViewRecordsSearchRequest", schema.AnyOfObjects(bodies...).Described("A search request of the View's dataset."))
 }()
 
-func (s *Server) viewRecordRoutes() []endpoint.Route {
+type viewRecordHandlers struct {
+	searches
+	Views Views
+}
+
+func (s viewRecordHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const visible = "Visible are all accounts and projects, and those contacts that a project names, that are in the book, or that are in a Static View of the workspace."
 	ofStatic := []fault.Code{fault.ViewNotFound, fault.ViewTypeMismatch}
@@ -135,11 +128,11 @@ func membersReply(c *endpoint.Call, results []endpoint.BatchResult) (endpoint.Re
 
 var recordToAdd = rule.Only(recordIDKey, rule.Pointer(rule.UUID[uuid.UUID]())).Named("ViewRecordToAdd")
 
-func (s *Server) addViewRecord(c *endpoint.Call, record *uuid.UUID) (endpoint.Reply, error) {
+func (s viewRecordHandlers) addViewRecord(c *endpoint.Call, record *uuid.UUID) (endpoint.Reply, error) {
 	return s.addViewRecords(c, []endpoint.BatchItem[*uuid.UUID]{{In: record}})
 }
 
-func (s *Server) addViewRecords(c *endpoint.Call, items []endpoint.BatchItem[*uuid.UUID]) (endpoint.Reply, error) {
+func (s viewRecordHandlers) addViewRecords(c *endpoint.Call, items []endpoint.BatchItem[*uuid.UUID]) (endpoint.Reply, error) {
 	results := make([]endpoint.BatchResult, len(items))
 	for i, item := range items {
 		results[i].Err = item.Err
@@ -162,11 +155,11 @@ func (s *Server) addViewRecords(c *endpoint.Call, items []endpoint.BatchItem[*uu
 	return membersReply(c, results)
 }
 
-func (s *Server) removeViewRecord(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewRecordHandlers) removeViewRecord(c *endpoint.Call) (endpoint.Reply, error) {
 	return s.removeViewRecords(c, []endpoint.BatchItem[uuid.UUID]{{In: c.PathID("recordId")}})
 }
 
-func (s *Server) removeViewRecords(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
+func (s viewRecordHandlers) removeViewRecords(c *endpoint.Call, items []endpoint.BatchItem[uuid.UUID]) (endpoint.Reply, error) {
 	_, ids := endpoint.ValidItems(items)
 	if err := s.Views.Memberships.Remove(c.Context(), c.Workspace(), views.ID(c.PathID("id")), ids); err != nil {
 		return endpoint.Reply{}, err
@@ -180,7 +173,7 @@ type rowsData struct {
 	Records []jsontext.Value `json:"records"`
 }
 
-func (s *Server) searchViewRecords(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewRecordHandlers) searchViewRecords(c *endpoint.Call) (endpoint.Reply, error) {
 	body, err := c.Body()
 	if err != nil {
 		return endpoint.Reply{}, endpoint.JoinIssues(c.PathIssues, err)
@@ -199,7 +192,7 @@ func (s *Server) searchViewRecords(c *endpoint.Call) (endpoint.Reply, error) {
 
 // viewSearch is a search of a View, whose body parse parses. found caches Views that were
 // read, unless it is nil.
-func (s *Server) viewSearch(
+func (s viewRecordHandlers) viewSearch(
 	c *endpoint.Call, id views.ID, found map[views.ID]views.View, parse func(catalog.Dataset) (query.Query, error),
 	body input.Value,
 ) (searching, views.View, error) {
@@ -210,7 +203,7 @@ func (s *Server) viewSearch(
 	v, known := found[id]
 	if !known {
 		var err error
-		if v, err = s.viewToSearch(c, id, func(d catalog.Dataset) error { _, err := parse(d); return err }); err != nil {
+		if v, err = s.Views.toSearch(c, id, func(d catalog.Dataset) error { _, err := parse(d); return err }); err != nil {
 			return searching{}, v, err
 		}
 		if found != nil {
@@ -240,7 +233,7 @@ func rowsOf(p query.Page) []jsontext.Value {
 
 // checkCursor refuses a cursor that no search of a View could have returned, whatever the
 // View's dataset is.
-func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) {
+func (s viewRecordHandlers) checkCursor(body input.Value, base query.Base) (refused error) {
 	if body.Get("search_after").Kind != input.String {
 		return nil
 	}
@@ -256,10 +249,10 @@ func (s *Server) checkCursor(body input.Value, base query.Base) (refused error) 
 	return refused
 }
 
-// viewToSearch returns a View. If there is none, issues of the body that any View has come
+// toSearch returns a View. If there is none, issues of the body that any View has come
 // first; parse parses the body.
-func (s *Server) viewToSearch(c *endpoint.Call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
-	v, err := s.Views.Views.ToSearch(c.Context(), c.Workspace(), id)
+func (s Views) toSearch(c *endpoint.Call, id views.ID, parse func(catalog.Dataset) error) (views.View, error) {
+	v, err := s.Views.ToSearch(c.Context(), c.Workspace(), id)
 	if fault.CodeOf(err) == fault.ViewNotFound {
 		err = cmp.Or(ofAnyDataset(parse), err)
 	}

@@ -27,7 +27,7 @@ type Views struct {
 
 const tagViews = "Views"
 
-func (s *Server) viewRoutes() []endpoint.Route {
+func (s Views) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	upsertCodes := []fault.Code{
 		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict,
@@ -124,7 +124,7 @@ const viewIDKey = "view_id"
 // in characters.
 const maxNamePart = 500
 
-func (s *Server) listViews(c *endpoint.Call) (endpoint.Reply, error) {
+func (s Views) listViews(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	f, err := viewFilter(c, &issues)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *Server) listViews(c *endpoint.Call) (endpoint.Reply, error) {
 		return endpoint.Reply{}, err
 	}
 	f.Viewer, f.Limit, f.Offset = c.Principal.User, m.Limit, m.Offset
-	views, err := s.Views.Views.List(c.Context(), c.Workspace(), f)
+	views, err := s.Views.List(c.Context(), c.Workspace(), f)
 	return endpoint.List("views", views, m), err
 }
 
@@ -198,12 +198,12 @@ type viewData struct {
 
 var viewDataSchema = schema.Named("ViewData", schema.Object(schema.Required("view", viewSchema)))
 
-func (s *Server) getView(c *endpoint.Call) (endpoint.Reply, error) {
-	v, err := s.Views.Views.Get(c.Context(), c.Workspace(), views.ID(c.PathID("id")), c.Principal.User)
+func (s Views) getView(c *endpoint.Call) (endpoint.Reply, error) {
+	v, err := s.Views.Get(c.Context(), c.Workspace(), views.ID(c.PathID("id")), c.Principal.User)
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s Views) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
 	body, err := c.Body()
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -212,11 +212,11 @@ func (s *Server) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
 	if err != nil {
 		return endpoint.Reply{}, err
 	}
-	v, err := s.Views.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
+	v, err := s.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s *Server) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
+func (s Views) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
 	items, err := c.BatchItems("inputs", endpoint.MaxBatch, nil)
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -229,7 +229,7 @@ func (s *Server) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
 		}
 	}
 	err = c.OneByOne(results, func(i int) endpoint.BatchResult {
-		v, err := s.Views.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, changes[i])
+		v, err := s.Views.Upsert(c.Context(), c.Workspace(), c.Principal.User, changes[i])
 		if err != nil {
 			return endpoint.BatchResult{ID: results[i].ID, Err: err}
 		}
@@ -241,15 +241,15 @@ func (s *Server) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
 	return c.BatchReply(viewIDKey, results)
 }
 
-func (s *Server) deleteView(c *endpoint.Call) (endpoint.Reply, error) {
-	err := s.Views.Views.Delete(c.Context(), c.Workspace(), views.ID(c.PathID("id")))
+func (s Views) deleteView(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Views.Delete(c.Context(), c.Workspace(), views.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) deleteViews(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+func (s Views) deleteViews(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
 	results := endpoint.ResultsOf(items)
 	err := c.OneByOne(results, func(i int) endpoint.BatchResult {
-		return endpoint.BatchResult{ID: results[i].ID, Err: s.Views.Views.Delete(c.Context(), c.Workspace(), items[i].In)}
+		return endpoint.BatchResult{ID: results[i].ID, Err: s.Views.Delete(c.Context(), c.Workspace(), items[i].In)}
 	})
 	if err != nil {
 		return endpoint.Reply{}, err

@@ -18,7 +18,7 @@ import (
 
 const tagWebhooks = "Webhooks"
 
-func (s *Server) webhookRoutes() []endpoint.Route {
+func (s People) webhookRoutes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	oneWebhook := schema.Object(schema.Required("webhook", webhookSchema))
 	oneDelivery := schema.Object(schema.Required("delivery", deliverySchema))
@@ -171,8 +171,8 @@ func (d webhookData) WithoutSecrets() (any, []string) {
 	return d, []string{"webhook.secret"}
 }
 
-func (s *Server) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Webhook, error) {
-	page, err := s.People.Webhooks.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
+func (s People) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Webhook, error) {
+	page, err := s.Webhooks.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	if c.Principal.RequireScope(workspace.WorkspaceWrite) != nil {
 		for i, w := range page {
 			page[i] = w.WithoutPath()
@@ -184,7 +184,7 @@ func (s *Server) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webh
 // maxEvents allows for events that are given twice and count once.
 const maxEvents = 20
 
-func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
+func (s People) webhookUpsert() rule.Rule[webhooks.Change] {
 	return rule.Object(
 		rule.Optional(
 			"id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."),
@@ -199,7 +199,7 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 		),
 		// Upsert checks it too; here it is reported with the other issues.
 		rule.Step(func(issues *input.Issues, body *input.Reader, c *webhooks.Change) {
-			if err := s.People.Webhooks.Guard.Check(c.URL); c.URL != "" && err != nil {
+			if err := s.Webhooks.Guard.Check(c.URL); c.URL != "" && err != nil {
 				issues.Add(fault.Custom, body.Path("url"), "%s", err)
 			}
 		}),
@@ -216,32 +216,32 @@ func (s *Server) webhookUpsert() rule.Rule[webhooks.Change] {
 	).Named("WebhookUpsert")
 }
 
-func (s *Server) upsertWebhook(c *endpoint.Call, change webhooks.Change) (endpoint.Reply, error) {
-	w, err := s.People.Webhooks.Upsert(c.Context(), c.Workspace(), change)
+func (s People) upsertWebhook(c *endpoint.Call, change webhooks.Change) (endpoint.Reply, error) {
+	w, err := s.Webhooks.Upsert(c.Context(), c.Workspace(), change)
 	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s *Server) deleteWebhook(c *endpoint.Call) (endpoint.Reply, error) {
-	err := s.People.Webhooks.Delete(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+func (s People) deleteWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	err := s.Webhooks.Delete(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s *Server) testWebhook(c *endpoint.Call) (endpoint.Reply, error) {
-	d, err := s.People.Webhooks.Test(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+func (s People) testWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.Webhooks.Test(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(deliveryData{d}), err
 }
 
-func (s *Server) rotateWebhook(c *endpoint.Call) (endpoint.Reply, error) {
-	w, err := s.People.Webhooks.Rotate(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
+func (s People) rotateWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+	w, err := s.Webhooks.Rotate(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s *Server) listDeliveries(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Delivery, error) {
-	return s.People.Webhooks.Deliveries(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), m.Limit, m.Offset)
+func (s People) listDeliveries(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Delivery, error) {
+	return s.Webhooks.Deliveries(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), m.Limit, m.Offset)
 }
 
-func (s *Server) replayDelivery(c *endpoint.Call) (endpoint.Reply, error) {
-	d, err := s.People.Webhooks.Replay(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), jobs.ID(c.PathID("deliveryId")))
+func (s People) replayDelivery(c *endpoint.Call) (endpoint.Reply, error) {
+	d, err := s.Webhooks.Replay(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), jobs.ID(c.PathID("deliveryId")))
 	return endpoint.FreeReply(deliveryData{d}), err
 }
 
@@ -256,7 +256,7 @@ type replayData struct {
 	Next     *string `json:"next"`
 }
 
-func (s *Server) replayWebhook(c *endpoint.Call, span webhooks.Span) (endpoint.Reply, error) {
-	r, err := s.People.Webhooks.ReplaySpan(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), span)
+func (s People) replayWebhook(c *endpoint.Call, span webhooks.Span) (endpoint.Reply, error) {
+	r, err := s.Webhooks.ReplaySpan(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), span)
 	return endpoint.FreeReply(replayData{r.Replayed, workspace.FormatTime(r.Next)}), err
 }

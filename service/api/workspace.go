@@ -1,15 +1,28 @@
 package api
 
 import (
+	"context"
+
 	"atlas/internal/schema"
 	"atlas/service/credits"
 	"atlas/service/endpoint"
 	"atlas/workspace"
+	"atlas/workspace/people"
 )
 
 const tagWorkspace = "Workspace"
 
-func (s *Server) workspaceRoutes() []endpoint.Route {
+// Workspaces reads workspaces. *postgres.Store implements it.
+type Workspaces interface {
+	Summary(ctx context.Context, in workspace.ID) (people.Summary, error)
+}
+
+type workspaceHandlers struct {
+	*endpoint.Core
+	Workspaces Workspaces
+}
+
+func (s workspaceHandlers) routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace", Operation: "get_workspace",
 			Scope: workspace.WorkspaceRead, Throttling: endpoint.Never, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32},
@@ -77,7 +90,7 @@ var (
 	creditCeiling    = schema.Integer(1, workspace.MaxCeiling).Example(workspace.DefaultCeiling)
 )
 
-func (s *Server) getWorkspace(c *endpoint.Call) (endpoint.Reply, error) {
+func (s workspaceHandlers) getWorkspace(c *endpoint.Call) (endpoint.Reply, error) {
 	summary, err := s.Workspaces.Summary(c.Context(), c.Workspace())
 	summary.Role = c.Principal.RoleOrNil()
 	return endpoint.FreeReply(summary), err
@@ -92,7 +105,7 @@ type creditsData struct {
 	WindowHours int            `json:"window_hours"`
 }
 
-func (s *Server) getCredits(c *endpoint.Call) (endpoint.Reply, error) {
+func (s workspaceHandlers) getCredits(c *endpoint.Call) (endpoint.Reply, error) {
 	w := c.Principal.Workspace
 	usage, err := s.usage(c)
 	return endpoint.FreeReply(creditsData{w.Plan, usage.Remaining, usage.Ceiling, usage.Used, credits.Hours}), err
@@ -115,7 +128,7 @@ type hourData struct {
 	Credits int64  `json:"credits"`
 }
 
-func (s *Server) getUsage(c *endpoint.Call) (endpoint.Reply, error) {
+func (s workspaceHandlers) getUsage(c *endpoint.Call) (endpoint.Reply, error) {
 	usage, err := s.usage(c)
 	hours := make([]hourData, len(usage.ByHour))
 	for i, h := range usage.ByHour {
@@ -124,7 +137,7 @@ func (s *Server) getUsage(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(usageData{usage.Used, usage.Ceiling, usage.Remaining, credits.Hours, hours, usage.ByTool, usage.ByKey}), err
 }
 
-func (s *Server) usage(c *endpoint.Call) (credits.Usage, error) {
+func (s workspaceHandlers) usage(c *endpoint.Call) (credits.Usage, error) {
 	w := c.Principal.Workspace
 	return s.Ledger.Usage(c.Context(), w.ID.String(), w.CreditCeiling)
 }
