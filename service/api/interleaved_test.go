@@ -274,12 +274,16 @@ func TestInterleavedRequests(t *testing.T) {
 
 	var finishing errgroup.Group
 	finishing.SetLimit(8) // concurrently, but not more than the few connections to Postgres can serve
-	for _, p := range all {
-		for _, h := range p.halves {
-			finishing.Go(func() error { h.finish(); return nil })
+	for _, accepts := range []bool{false, true} { // an invitation that is accepted has no preview anymore
+		for _, p := range all {
+			for _, h := range p.halves {
+				if (h.operation == "accept_invitation") == accepts {
+					finishing.Go(func() error { h.finish(); return nil })
+				}
+			}
 		}
+		fatal(t, finishing.Wait())
 	}
-	fatal(t, finishing.Wait())
 	for _, p := range all {
 		t.Run(p.turn.name, p.judge)
 	}
