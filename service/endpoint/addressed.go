@@ -15,14 +15,6 @@ var operationName = regexp.MustCompile("`[a-z_]+`")
 // addresses are the method and the path of operations, by their names.
 type addresses map[string]string
 
-func addressesOf(routes []Route) addresses {
-	of := addresses{}
-	for _, r := range routes {
-		of[r.Operation] = r.Method + " " + Version + templated(r.Path)
-	}
-	return of
-}
-
 // in replaces the names of operations in a message by their addresses.
 func (a addresses) in(message string) string {
 	if !strings.Contains(message, "`") {
@@ -59,6 +51,3 @@ func (a addresses) inIssues(issues []fault.Issue) []fault.Issue {
 	}
 	return all
 }
-
-// Addressed are the messages for the caller, with addresses.
-func (c *Call) Addressed(messages []string) []string { return c.server.addresses.inAll(messages) }

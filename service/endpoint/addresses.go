@@ -10,9 +10,6 @@ import (
 // Searches that read e-mail addresses and find nothing are free. Without a limit, anybody
 // could find out which addresses exist (docs/api.md, "Free operations").
 
-// DefaultAddressesHourly is the default of Server.AddressesHourly.
-const DefaultAddressesHourly = 1_000
-
 func (c *Call) addressLimit() ratelimit.Limit {
 	return ratelimit.Limit{
 		PerSecond: c.server.AddressesHourly, Burst: c.server.AddressesHourly, Per: time.Hour,

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"atlas/internal/fault"
@@ -318,4 +319,48 @@ const batchText = "1 to 100 items, which apply one after the other; one that fai
 // ResultsData is the data of a batch.
 func ResultsData(results *schema.Schema) *schema.Schema {
 	return schema.Object(schema.Required("results", results))
+}
+
+// storedItem is the stored form of a completed item, until the batch is complete.
+type storedItem struct {
+	ID   string         `json:"id"`
+	Data jsontext.Value `json:"data,omitzero"`
+}
+
+// itemOnce runs do for an item of a batch, or returns what it did for an earlier request.
+func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err error) {
+	if !c.Keeping() {
+		return do(i), nil
+	}
+	kept, again, err := c.onceFor(i+1, func() ([]byte, error) {
+		if r = do(i); r.Err != nil {
+			return nil, r.Err
+		}
+		item := storedItem{ID: r.ID}
+		if r.Data != nil {
+			data, err := json.Marshal(r.Data, json.Deterministic(true))
+			if err != nil {
+				return nil, err
+			}
+			item.Data = data
+		}
+		return json.Marshal(item)
+	})
+	switch code := fault.CodeOf(err); {
+	case code == fault.IdempotencyConflict || code == fault.IdempotencyInProgress:
+		return r, err
+	case err != nil:
+		return BatchResult{ID: r.ID, Err: err}, nil
+	case !again:
+		return r, nil
+	}
+	var item storedItem
+	if err := json.Unmarshal(kept, &item); err != nil {
+		return r, err
+	}
+	r = BatchResult{ID: item.ID}
+	if item.Data != nil {
+		r.Data = item.Data
+	}
+	return r, nil
 }

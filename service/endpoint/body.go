@@ -218,3 +218,27 @@ func (c *Call) Param(name string) (value string, given bool, err error) {
 		return "", true, fault.Validation(fault.Issue{Code: fault.Custom, Path: []string{name}, Message: "is given more than once"})
 	}
 }
+
+// queryParams are the query parameters of the route.
+func (r Route) queryParams() []string {
+	known := []string{"workspace_id"}
+	for _, p := range r.Doc.Params {
+		if p.In == "query" {
+			known = append(known, p.Name)
+		}
+	}
+	return known
+}
+
+// JoinIssues adds issues before those of err. An error of another kind replaces
+// them.
+func JoinIssues(issues input.Issues, err error) error {
+	if err == nil {
+		return issues.Err()
+	}
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e.Code != fault.InvalidInput {
+		return err
+	}
+	return fault.Validation(slices.Concat(issues, e.Issues)...)
+}

@@ -15,74 +15,8 @@ import (
 	"atlas/internal/fault"
 	"atlas/internal/input"
 	"atlas/internal/telemetry"
-	"atlas/service/auth"
 	"atlas/workspace"
 )
-
-// Call is a request of a route.
-type Call struct {
-	Gin    *gin.Context
-	server *Core
-	ID     string
-	// address is the client's address.
-	address   string
-	Began     time.Time
-	Route     Route
-	Identity  auth.Identity
-	Principal auth.Principal
-	charged   int64
-	// Target is the id of the key or member that the request changes, for the log.
-	Target string
-	// etag is the ETag of the answer, "" if it has none.
-	etag string
-	// Params are the parameters of the query string.
-	Params url.Values
-	// PathIssues are the issues of the ids in the path and of unknown query parameters.
-	PathIssues input.Issues
-	// Once identifies the request and its repetitions, zero if it has no key. Stored is what a
-	// repetition is answered from.
-	Once   workspace.Once
-	Stored []byte
-	// Unfinished is set if the answer of a batch reports an outage: the repetition continues it.
-	Unfinished bool
-	// checkedAt is the start of the last check of the caller's access. denied is set if the
-	// caller lost access while the request waited.
-	checkedAt time.Time
-	denied    bool
-	// phase is the grant from the limiter of the current phase.
-	phase grants
-	// reservedBytes is the grant for the body while it is received.
-	reservedBytes grants
-	// RawBody is the received body, or BodyErr the reason that there is none.
-	RawBody []byte
-	BodyErr error
-	// asksDryRun is set if the body, which may be invalid, has "dry_run": true.
-	asksDryRun bool
-	// favorites is set if the request has favorite_only=true.
-	favorites bool
-	// uncredited is set once the request is counted as refused for lack of credits.
-	uncredited bool
-	// Client is the client of the request, stranger its row if it needs no key.
-	Client   client
-	stranger *Stranger
-	// Code is the code of the error in the answer.
-	Code fault.Code
-	// abandoned is set if the request failed because its client disconnected.
-	abandoned bool
-	// spent is the time spent in backends.
-	spent *telemetry.Spent
-}
-
-const callKey = "call"
-
-// CallOf returns the call of a request, which begin created.
-func CallOf(ctx *gin.Context) *Call { return ctx.MustGet(callKey).(*Call) }
-
-// Context ends when the client disconnects or after Server.RequestTimeout.
-func (c *Call) Context() context.Context { return c.Gin.Request.Context() }
-
-// Workspace is the workspace of the call.
-func (c *Call) Workspace() workspace.ID { return c.Principal.Workspace.ID }
 
 // hstsHeader makes browsers use only TLS for a year, where TLS is in front of the service.
 const hstsHeader = "max-age=31536000"
@@ -195,12 +129,6 @@ func (c *Call) recheckAccess() error {
 	return c.permit(c.Principal.Workspace.ID)
 }
 
-// newcomer reports whether the call has no workspace: the route is for newcomers and
-// the caller is a user.
-func (c *Call) newcomer() bool {
-	return c.Route.Caller == Newcomers && c.Identity.RequireUser() == nil
-}
-
 // admit checks the caller, the workspace, and access to it.
 func (c *Call) admit() error {
 	if err := c.identify(); err != nil {
@@ -303,6 +231,27 @@ func (c *Call) permit(in workspace.ID) error {
 	return nil
 }
 
+// Wait leaves the third phase while a request waits for a change, and enters it again if the
+// caller still has access. A caller may have an eighth of the limit waiting.
+func (c *Call) Wait(idle func() error) error {
+	all := 4 * int64(c.server.MaxRequests)
+	c.phase.release()
+	if !c.phase.acquire(&c.server.load.waiting, 1, quota{everyone{}, all}, quota{c.Identity.Subject(), max(all/8, 1)}) {
+		return c.Busy()
+	}
+	if err := idle(); err != nil {
+		return err
+	}
+	if err := c.recheckAccess(); err != nil {
+		c.denied = true
+		return err
+	}
+	if !c.acquireWorking() {
+		return c.Busy()
+	}
+	return nil
+}
+
 // answer runs the handler. A key beyond its rate, an exhausted ceiling or an exhausted budget
 // is reported before issues of the request. A metered route detects the last two when it
 // reserves credits. If it fails before that, answer checks them. If Redis is unavailable, the
@@ -340,25 +289,4 @@ func (c *Call) answer() error {
 		return err
 	}
 	return c.render(r)
-}
-
-// handle runs the route's handler, after the credit check of a free route. If the route takes
-// a body, the handler reports the issues of the path together with those of the body.
-func (c *Call) handle() (Reply, error) {
-	switch c.Route.Throttling {
-	case Free, Limited:
-		err := c.checkCeiling()
-		if err == nil && c.Route.Throttling == Limited {
-			err = c.TakeToken()
-		}
-		if err != nil {
-			return Reply{}, err
-		}
-	}
-	if c.Route.Body == nil {
-		if err := JoinIssues(c.PathIssues, c.BodyErr); err != nil {
-			return Reply{}, err
-		}
-	}
-	return c.Route.Handle(c)
 }

@@ -8,17 +8,6 @@ import (
 	"atlas/workspace"
 )
 
-// client is the client of a request, for limits by address (docs/operators.md, "Client
-// addresses").
-type client struct {
-	// address is invalid if it is not known, network is its workspace.ClientNetwork.
-	address netip.Addr
-	Network netip.Prefix
-	// near is set for requests that a load balancer or another machine in the network sends
-	// itself: from a private address or a trusted proxy, and not forwarded.
-	near bool
-}
-
 // forwardingHeaders show that a request was forwarded.
 var forwardingHeaders = []string{headerForwardedFor, "Forwarded", "X-Real-Ip", "Via"}
 

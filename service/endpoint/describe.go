@@ -94,9 +94,6 @@ func sharedParameters() schema.Map[openapi.Parameter] {
 	}
 }
 
-// short is the name of the component of a header.
-func short(header string) string { return strings.ReplaceAll(header, "-", "") }
-
 func sharedHeaders() schema.Map[openapi.Header] {
 	h := schema.Map[openapi.Header]{
 		{Name: "RequestId", Value: openapi.Header{

@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -14,26 +13,6 @@ import (
 	"atlas/internal/schema"
 	"atlas/service/openapi"
 )
-
-// Handler binds, validates, calls one method and returns what to render.
-type Handler func(c *Call) (Reply, error)
-
-// Endpoint is the body that a route takes, and the handler.
-type Endpoint struct {
-	// Body is nil for a route without one.
-	Body *schema.Schema
-	// BodyOptional means that an absent body is valid. It reads as {}.
-	BodyOptional bool
-	// asSent means that the body is stored: its relative dates stay relative.
-	asSent bool
-	// Item is the schema of a valid item of a batch, nil if the body is not a
-	// batch. items is the member of the body that holds the items.
-	Item   *schema.Schema
-	Items  string
-	Handle Handler
-	// again answers a repetition from what the call stored; nil: the stored answer as it is.
-	again func(c *Call, kept []byte) (Reply, error)
-}
 
 // Answering is the endpoint with another handler for repetitions.
 func (e Endpoint) Answering(again func(c *Call, kept []byte) (Reply, error)) Endpoint {
@@ -199,27 +178,3 @@ func (c *Call) CheckPath() {
 
 // namesOfTokens are parameters in which other services accept a token.
 var namesOfTokens = []string{"api_key", "apikey", "api-key", "key", "token", "access_token", "auth"}
-
-// queryParams are the query parameters of the route.
-func (r Route) queryParams() []string {
-	known := []string{"workspace_id"}
-	for _, p := range r.Doc.Params {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
-	return known
-}
-
-// JoinIssues adds issues before those of err. An error of another kind replaces
-// them.
-func JoinIssues(issues input.Issues, err error) error {
-	if err == nil {
-		return issues.Err()
-	}
-	e, ok := errors.AsType[*fault.Error](err)
-	if !ok || e.Code != fault.InvalidInput {
-		return err
-	}
-	return fault.Validation(slices.Concat(issues, e.Issues)...)
-}

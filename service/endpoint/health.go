@@ -23,12 +23,7 @@ type health struct {
 }
 
 const (
-	livePath     = "/health/live"
-	readyPath    = "/health/ready"
 	probeTimeout = 2 * time.Second
-	// readinessAge is the maximum age of the cached state of the backends, from the start of the
-	// check.
-	readinessAge = time.Second
 )
 
 // HealthRows are the health routes.
@@ -69,55 +64,6 @@ func (s *Core) ready(ctx *gin.Context) {
 		ctx.Header("Retry-After", "1")
 	}
 	c.write(known.status, known.body)
-}
-
-// readyAnswer is a rendered answer about the backends.
-type readyAnswer struct {
-	status int
-	body   []byte
-}
-
-// readiness caches the state of the backends. All requests share it and the check in
-// progress, so the backends are checked at most once a second. Failures are cached no longer
-// than successes.
-type readiness struct {
-	lock  sync.Mutex
-	known readyAnswer
-	asked time.Time     // start of the check that found known
-	asks  chan struct{} // closed when the check in progress ends; nil: none is
-}
-
-// get returns the state of at most readinessAge ago, or of the check in progress. If ctx ends
-// before, it returns its error.
-func (r *readiness) get(ctx context.Context, ask func() readyAnswer) (readyAnswer, error) {
-	r.lock.Lock()
-	if r.asks == nil && time.Since(r.asked) < readinessAge {
-		defer r.lock.Unlock()
-		return r.known, nil
-	}
-	if r.asks == nil {
-		r.asks = make(chan struct{})
-		go r.look(ask, r.asks)
-	}
-	ends := r.asks
-	r.lock.Unlock()
-	select {
-	case <-ends:
-		r.lock.Lock()
-		defer r.lock.Unlock()
-		return r.known, nil
-	case <-ctx.Done():
-		return readyAnswer{}, ctx.Err()
-	}
-}
-
-func (r *readiness) look(ask func() readyAnswer, ends chan struct{}) {
-	began := time.Now()
-	known := ask()
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	r.known, r.asked, r.asks = known, began, nil
-	close(ends)
 }
 
 // askBackends checks all backends concurrently. It continues when the request ends.

@@ -11,6 +11,17 @@ import (
 	"atlas/workspace"
 )
 
+// operation is the name of the request in metrics and logs.
+func (c *Call) operation() string {
+	if c.Route.Operation != "" {
+		return c.Route.Operation
+	}
+	if c.stranger != nil {
+		return c.stranger.Operation
+	}
+	return opNone
+}
+
 // Log returns a logger whose lines say which request they are of, from where, and who
 // sent it.
 func (c *Call) Log() *slog.Logger {
@@ -133,12 +144,4 @@ func (s *Core) CountRefused(ctx context.Context, reason string) {
 	if s.Counts != nil {
 		s.Counts.Refused(reason, workspace.OriginOf(KnownAddress(ctx), "").Network)
 	}
-}
-
-// Counts counts for the audit log. Its methods never wait. *auditlog.Counter implements it.
-type Counts interface {
-	// Delivered counts records that a caller received.
-	Delivered(in workspace.ID, by workspace.Author, operation string, records int64)
-	// Refused counts a refused sign-in or refused credentials.
-	Refused(reason string, network netip.Prefix)
 }

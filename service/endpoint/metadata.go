@@ -114,6 +114,9 @@ var CountMetadataSchema = schema.Named(
 	"CountMetadata", schema.Object(schema.Required("credits", schema.Always(0)), didYouMean, missing, Hints),
 )
 
+// Addressed are the messages for the caller, with addresses.
+func (c *Call) Addressed(messages []string) []string { return c.server.addresses.inAll(messages) }
+
 // MetadataOf is the metadata of the page that answers q. Each record costs one credit.
 func (c *Call) MetadataOf(q query.Query, p query.Page) PageMetadata {
 	m := PageMetadata{

@@ -46,14 +46,3 @@ const (
 	opAgent = "mcp_metadata"
 	opNone  = "none" // no such route or method
 )
-
-// operation is the name of the request in metrics and logs.
-func (c *Call) operation() string {
-	if c.Route.Operation != "" {
-		return c.Route.Operation
-	}
-	if c.stranger != nil {
-		return c.stranger.Operation
-	}
-	return opNone
-}

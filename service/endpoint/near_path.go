@@ -115,11 +115,6 @@ func withInclude(path string) string {
 	return Version + "/" + strings.Join(given[:3], "/") + "?include=" + key
 }
 
-func isID(segment string) bool {
-	_, is := input.ReadUUID(segment)
-	return is
-}
-
 // candidate is a path of a route that may have been meant.
 type candidate struct {
 	cost         int
@@ -210,19 +205,6 @@ func (p *paths) nearest(method, path string, wanted func(pattern) bool) []candid
 		}
 	}
 	return near
-}
-
-var batches = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/")
-
-// segmentsOf are the segments of a path below the version, which may be missing, wrong or
-// repeated.
-func segmentsOf(path string) []string {
-	given := strings.FieldsFunc(batches.Replace(path), func(r rune) bool { return r == '/' })
-	for len(given) > 0 && (given[0] == "api" || len(given[0]) == 2 && given[0][0] == 'v') {
-		given = given[1:]
-	}
-	const most = 10 // no route has more
-	return given[:min(len(given), most)]
 }
 
 // spellings compares the segments of one path with those of patterns.

@@ -4,24 +4,8 @@ import (
 	"context"
 	"strconv"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-
-	"atlas/internal/fault"
 	"atlas/internal/schema"
-	"atlas/workspace"
 )
-
-// Answers stores the answers of requests that change something. *postgres.Store implements
-// it.
-type Answers interface {
-	// Once runs do in one transaction that also stores its answer, unless the answer is nil. For
-	// a repetition it returns the stored answer, and true for again. part is 0, or the place of
-	// an item of a batch, from 1.
-	Once(
-		ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error),
-	) (answer []byte, again bool, err error)
-}
 
 // handleOnce is handle, or the stored answer of the earlier request that this one repeats.
 func (c *Call) handleOnce() (r Reply, err error) {
@@ -47,6 +31,27 @@ func (c *Call) handleOnce() (r Reply, err error) {
 		return c.Route.again(c, kept)
 	}
 	return Reply{Data: rendered(kept)}, nil
+}
+
+// handle runs the route's handler, after the credit check of a free route. If the route takes
+// a body, the handler reports the issues of the path together with those of the body.
+func (c *Call) handle() (Reply, error) {
+	switch c.Route.Throttling {
+	case Free, Limited:
+		err := c.checkCeiling()
+		if err == nil && c.Route.Throttling == Limited {
+			err = c.TakeToken()
+		}
+		if err != nil {
+			return Reply{}, err
+		}
+	}
+	if c.Route.Body == nil {
+		if err := JoinIssues(c.PathIssues, c.BodyErr); err != nil {
+			return Reply{}, err
+		}
+	}
+	return c.Route.Handle(c)
 }
 
 // onceFor runs do with a context that makes its changes part of the request.
@@ -87,48 +92,4 @@ func (c *Call) storedForm(r Reply) ([]byte, error) {
 		r = Reply{Data: data, Metadata: withheldMetadata{Withheld: names}}
 	}
 	return r.Append(nil)
-}
-
-// storedItem is the stored form of a completed item, until the batch is complete.
-type storedItem struct {
-	ID   string         `json:"id"`
-	Data jsontext.Value `json:"data,omitzero"`
-}
-
-// itemOnce runs do for an item of a batch, or returns what it did for an earlier request.
-func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err error) {
-	if !c.Keeping() {
-		return do(i), nil
-	}
-	kept, again, err := c.onceFor(i+1, func() ([]byte, error) {
-		if r = do(i); r.Err != nil {
-			return nil, r.Err
-		}
-		item := storedItem{ID: r.ID}
-		if r.Data != nil {
-			data, err := json.Marshal(r.Data, json.Deterministic(true))
-			if err != nil {
-				return nil, err
-			}
-			item.Data = data
-		}
-		return json.Marshal(item)
-	})
-	switch code := fault.CodeOf(err); {
-	case code == fault.IdempotencyConflict || code == fault.IdempotencyInProgress:
-		return r, err
-	case err != nil:
-		return BatchResult{ID: r.ID, Err: err}, nil
-	case !again:
-		return r, nil
-	}
-	var item storedItem
-	if err := json.Unmarshal(kept, &item); err != nil {
-		return r, err
-	}
-	r = BatchResult{ID: item.ID}
-	if item.Data != nil {
-		r.Data = item.Data
-	}
-	return r, nil
 }

@@ -8,59 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"atlas/internal/fault"
 	"atlas/internal/schema"
 	"atlas/service/openapi"
 )
-
-// Doc is what the OpenAPI document says about a route in addition to the route table and its
-// endpoint.
-type Doc struct {
-	Tag, Summary string
-	// Text follows the summary, in Markdown.
-	Text   string
-	Params []openapi.Parameter
-	// Depends names the stored object that decides which of the body's schemas applies.
-	Depends  string
-	Examples []Example
-	// Data is the schema of the data in a successful answer.
-	Data *schema.Schema
-	// Metadata is the schema of the metadata. nil means freeMetadata, or
-	// BatchMetadataSchema for a batch.
-	Metadata *schema.Schema
-	// DryRun is the schema of the answer to a dry run; nil if there are none.
-	DryRun *schema.Schema
-	// Free says which calls of a metered route are free; "" for only dry runs.
-	Free string
-	// Codes are the route's errors in addition to those that follow from its
-	// columns.
-	Codes []fault.Code
-	// Links are the operations that can use values of the answer.
-	Links schema.Map[openapi.Link]
-}
-
-// LinkByID is a link to an operation. Its path parameter is at a JSON pointer in
-// the answer.
-func LinkByID(target, parameter, pointer string) schema.Member[openapi.Link] {
-	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
-		OperationID: target, Parameters: schema.Map[string]{{Name: parameter, Value: "$response.body#" + pointer}}}}
-}
-
-// LinkByBody is a link to an operation. A member of its body is at a JSON pointer
-// in the answer.
-func LinkByBody(target, member, pointer string) schema.Member[openapi.Link] {
-	return schema.Member[openapi.Link]{Name: target, Value: openapi.Link{
-		OperationID: target, Description: "`" + member + "` of the body is `" + pointer + "` of this answer.",
-		Body: schema.Map[string]{{Name: member, Value: "$response.body#" + pointer}}}}
-}
-
-// Example is a request body that the document shows.
-type Example struct {
-	Name, Summary string
-	Body          jsontext.Value
-}
 
 // drawsTokens reports whether calls of the route draw on the token bucket of their caller:
 // for a metered route, the free ones do.
@@ -368,4 +319,27 @@ func failureExample(code fault.Code) any {
 		e = fault.Validation(fault.Issue{Code: fault.InvalidType, Path: []string{"filters", "stage"}, Message: e.Message})
 	}
 	return addresses(nil).bodyOf(e, ErrorsPath+"#"+string(code))
+}
+
+// short is the name of the component of a header.
+func short(header string) string { return strings.ReplaceAll(header, "-", "") }
+
+// ifNoneMatchParam and etagHeader describe what revalidates reads and writes.
+var (
+	ifNoneMatchParam = openapi.Parameter{
+		Name: headerIfNoneMatch, In: "header", Schema: &schema.Schema{Type: "string"},
+		Description: "ETags of answers that the client has. `*` matches nothing.",
+	}
+	etagHeader = openapi.Header{
+		Required: true, Description: "Of this answer in this workspace, weak.", Schema: &schema.Schema{Type: "string"},
+	}
+)
+
+// notModifiedResponse describes a 304.
+func (r Route) notModifiedResponse() openapi.Response {
+	text := "The client has the answer."
+	if r.Throttling == Metered {
+		text += " It costs nothing."
+	}
+	return openapi.Response{Description: text, Headers: r.headers(true)}
 }

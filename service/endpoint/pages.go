@@ -13,13 +13,6 @@ import (
 	"atlas/internal/fault"
 )
 
-// Pages serves the files of the Explorer. *explorer.Site implements it.
-type Pages interface {
-	// Serve answers a GET or HEAD of a file or of an address of the page. It returns
-	// false, without an answer, for anything else.
-	Serve(w http.ResponseWriter, r *http.Request) bool
-}
-
 // opExplorer is the operation of files of the Explorer in metrics and logs.
 const opExplorer = "explorer"
 

@@ -1,14 +1,12 @@
 package endpoint
 
 import (
-	"context"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
-	"atlas/internal/fault"
+	"atlas/internal/input"
 )
 
 // Limits of a path, three times those of the longest route. The message about an unknown path
@@ -19,30 +17,6 @@ const (
 )
 
 const pathTooLongText = "a path has at most %d bytes and %d segments; what is searched for belongs in the query string or the body"
-
-// pathTooLong marks the context of a request whose path is too long to process.
-type pathTooLong struct{}
-
-// bounded sends requests with a path beyond the limits to refusePath, before the router or
-// anything else processes the path.
-func bounded(h http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if path := r.URL.Path; len(path) > MaxPath || strings.Count(path, "/") > MaxSegments {
-			r = r.WithContext(context.WithValue(r.Context(), pathTooLong{}, true))
-			r.URL = &url.URL{RawQuery: r.URL.RawQuery}
-		}
-		h.ServeHTTP(w, r)
-	})
-}
-
-// refusePath answers a request that bounded has marked; otherwise it returns false.
-func (c *Call) refusePath() bool {
-	if c.Context().Value(pathTooLong{}) == nil {
-		return false
-	}
-	c.Fail(fault.New(fault.URITooLong, pathTooLongText, MaxPath, MaxSegments))
-	return true
-}
 
 // paths are the parsed patterns of all routes.
 type paths struct {
@@ -143,3 +117,21 @@ func (p *paths) upsertOf(path string) string {
 	}
 	return ""
 }
+
+func isID(segment string) bool {
+	_, is := input.ReadUUID(segment)
+	return is
+}
+
+// segmentsOf are the segments of a path below the version, which may be missing, wrong or
+// repeated.
+func segmentsOf(path string) []string {
+	given := strings.FieldsFunc(batches.Replace(path), func(r rune) bool { return r == '/' })
+	for len(given) > 0 && (given[0] == "api" || len(given[0]) == 2 && given[0][0] == 'v') {
+		given = given[1:]
+	}
+	const most = 10 // no route has more
+	return given[:min(len(given), most)]
+}
+
+var batches = strings.NewReplacer("-batch", "/batch", "_batch", "/batch", "/data/workspace_", "/workspace/")

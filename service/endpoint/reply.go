@@ -12,12 +12,6 @@ import (
 	"atlas/search/query"
 )
 
-// Reply is a successful answer: { data, metadata }.
-type Reply struct {
-	Data     any
-	Metadata any
-}
-
 // rendered is the rendered data of a reply, with its metadata.
 type rendered []byte
 

@@ -1,7 +1,9 @@
 package endpoint
 
 import (
+	"context"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -92,4 +94,36 @@ func (s *Core) Router(t Table) *gin.Engine {
 func (c *Call) notAllowed(allowed []string) {
 	c.Gin.Header("Allow", strings.Join(allowed, ", "))
 	c.Fail(fault.New(fault.MethodNotAllowed, "%s", c.server.paths.notAllowedText(allowed, c.Gin.Request.Method, c.Gin.Request.URL)))
+}
+
+// pathTooLong marks the context of a request whose path is too long to process.
+type pathTooLong struct{}
+
+// bounded sends requests with a path beyond the limits to refusePath, before the router or
+// anything else processes the path.
+func bounded(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if path := r.URL.Path; len(path) > MaxPath || strings.Count(path, "/") > MaxSegments {
+			r = r.WithContext(context.WithValue(r.Context(), pathTooLong{}, true))
+			r.URL = &url.URL{RawQuery: r.URL.RawQuery}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// refusePath answers a request that bounded has marked; otherwise it returns false.
+func (c *Call) refusePath() bool {
+	if c.Context().Value(pathTooLong{}) == nil {
+		return false
+	}
+	c.Fail(fault.New(fault.URITooLong, pathTooLongText, MaxPath, MaxSegments))
+	return true
+}
+
+func addressesOf(routes []Route) addresses {
+	of := addresses{}
+	for _, r := range routes {
+		of[r.Operation] = r.Method + " " + Version + templated(r.Path)
+	}
+	return of
 }

@@ -1,9 +1,5 @@
 package endpoint
 
-import (
-	"atlas/workspace"
-)
-
 // Version is the first part of every path. It names the contract's version.
 const Version = "/api/v1"
 
@@ -18,38 +14,11 @@ const (
 	ReferencePath = DocsPath + "/reference"
 )
 
-// Route is one row of the route table: everything that is specific to a route.
-type Route struct {
-	Method string
-	// Path below Version, in gin's syntax.
-	Path string
-	// Operation is the route's name in usage, logs and the OpenAPI document.
-	Operation string
-	// Scope is the scope that the principal needs.
-	Scope workspace.Scope
-	// Also is another scope that it needs; "": none.
-	Also workspace.Scope
-	// Throttling says how the credit ceiling applies to the route.
-	Throttling Throttling
-	// Paced is set for Never throttled routes that have a token bucket, because they cost the
-	// server something. The others report the remaining credits and are never refused.
-	Paced bool
-	// WorkspaceRequired means that a user must give the query parameter
-	// workspace_id.
-	WorkspaceRequired bool
-	// Caller says who may call it, beyond having the scope.
-	Caller Caller
-	// Conditional GETs have an ETag, and answer 304 to a client that has the answer.
-	Conditional bool
-	// Secret means that the answer has a secret beside text that the caller chooses.
-	Secret bool
-	Budget Budget
-	// ReadOnly routes change nothing, although they need the scope to write.
-	ReadOnly bool
-
-	Endpoint
-	Doc Doc
-}
+// Addresses of health.
+const (
+	livePath  = "/health/live"
+	readyPath = "/health/ready"
+)
 
 // Throttling is how the credit ceiling applies to a route.
 type Throttling uint8

@@ -2,23 +2,11 @@ package endpoint
 
 import (
 	"context"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"atlas/internal/fault"
 	"atlas/service/auth"
 	"atlas/workspace"
-)
-
-// Defaults of the limits of a Server.
-const (
-	// DefaultMaxRequests limits the requests in the third phase. Most of them wait for
-	// a backend, so a higher limit would only make them wait longer.
-	DefaultMaxRequests = 1024
-	// DefaultRequestTimeout limits one request. It is longer than the longest search
-	// and shorter than the lifetime of a credit reservation.
-	DefaultRequestTimeout = 30 * time.Second
 )
 
 // A decoded body takes up to forty times the memory of its bytes, so large bodies
@@ -32,25 +20,6 @@ const (
 	// maxReceived limits the bytes of larger bodies that are still being received.
 	maxReceived = 64 << 20
 )
-
-// load is what the server has in progress. A request has three phases: fresh until its token
-// is verified, then receiving its body, then working. Each phase has its own limiter, so that
-// a client that prolongs one phase does not block the others.
-type load struct {
-	requests  atomic.Int64 // in any phase
-	fresh     Limiter
-	receiving Limiter
-	// received limits the bytes of bodies over smallBody of requests in the second
-	// phase, bodies those of requests in the third.
-	received, bodies Limiter
-	working          Limiter
-	// waiting has the requests that wait for a change. They use no place meanwhile.
-	waiting   Limiter
-	draining  atomic.Bool
-	readiness readiness
-	// down maps the name of a backend to whether its last probe failed.
-	down sync.Map
-}
 
 // minPlaces is the lowest limit of the first two phases, even if the limit of the third
 // phase is lower. A request in them costs a connection and the received part of its
@@ -125,27 +94,6 @@ func (c *Call) acquireWorking() bool {
 		quotas = append(quotas, quota{c.Principal.Workspace.ID, most})
 	}
 	return c.phase.acquire(&c.server.load.working, 1, quotas...)
-}
-
-// Wait leaves the third phase while a request waits for a change, and enters it again if the
-// caller still has access. A caller may have an eighth of the limit waiting.
-func (c *Call) Wait(idle func() error) error {
-	all := 4 * int64(c.server.MaxRequests)
-	c.phase.release()
-	if !c.phase.acquire(&c.server.load.waiting, 1, quota{everyone{}, all}, quota{c.Identity.Subject(), max(all/8, 1)}) {
-		return c.Busy()
-	}
-	if err := idle(); err != nil {
-		return err
-	}
-	if err := c.recheckAccess(); err != nil {
-		c.denied = true
-		return err
-	}
-	if !c.acquireWorking() {
-		return c.Busy()
-	}
-	return nil
 }
 
 // reserveBody reserves memory for a decoded body.
