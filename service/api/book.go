@@ -182,7 +182,9 @@ func (s bookHandlers) upsertBook(d catalog.Dataset) func(c *endpoint.Call, in bo
 	}
 }
 
-func (s bookHandlers) upsertBookBatch(d catalog.Dataset) func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
+func (s bookHandlers) upsertBookBatch(
+	d catalog.Dataset,
+) func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
 	return func(c *endpoint.Call, items []endpoint.BatchItem[book.Input]) (endpoint.Reply, error) {
 		results := make([]endpoint.BatchResult, len(items))
 		for i, item := range items {

@@ -273,7 +273,7 @@ func TestInterleavedRequests(t *testing.T) {
 	<-time.After(time.Until(changed.Add(revocationWithin))) // the documented limit is a time
 
 	var finishing errgroup.Group
-	finishing.SetLimit(8) // concurrently, but not more than the few connections to Postgres can serve
+	finishing.SetLimit(8)                         // concurrently, but not more than the few connections to Postgres can serve
 	for _, accepts := range []bool{false, true} { // an invitation that is accepted has no preview anymore
 		for _, p := range all {
 			for _, h := range p.halves {

@@ -117,7 +117,9 @@ type fieldHandlers struct {
 
 // selectFields queries Elasticsearch only if a selected descriptor lists values of the
 // dataset, so that an outage does not affect other descriptors.
-func (s fieldHandlers) selectFields(c *endpoint.Call, wanted query.FieldSearch) (from *fieldTexts, chosen []int, notFound []string, err error) {
+func (s fieldHandlers) selectFields(
+	c *endpoint.Call, wanted query.FieldSearch,
+) (from *fieldTexts, chosen []int, notFound []string, err error) {
 	if from, err = s.ready.closedFields(); err != nil {
 		return nil, nil, nil, err
 	}

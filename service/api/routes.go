@@ -88,7 +88,10 @@ func (s *Server) strangerRows(callers signInHandlers, document func() []byte) []
 		unsubscribeHandlers{s.Unsubscribe, s.MailLinks}.rows(),
 		erasureHandlers{s.Erasures}.rows(),
 		erasureFormHandlers{s.ErasureForm}.rows(),
-		scimHandlers{scimResources{s.SCIM, s.PublicURL}, &s.Core, ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses), new(endpoint.Limiter)}.rows(),
+		scimHandlers{
+			scimResources: scimResources{s.SCIM, s.PublicURL}, Core: &s.Core,
+			pace: ratelimit.NewBuckets[scim.TokenID](endpoint.MaxAddresses), places: new(endpoint.Limiter),
+		}.rows(),
 	)
 }
 
