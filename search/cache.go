@@ -77,8 +77,8 @@ func resultOf[T any](ctx context.Context, e *Engine, o operation[T]) (T, error) 
 	if o.key == "" {
 		return o.result(ctx, e)
 	}
-	if kept, there := e.cache.get(o.key); there {
-		return kept.(T), nil
+	if cached, there := e.cache.get(o.key); there {
+		return cached.(T), nil
 	}
 	r, err := e.cache.runs.do(ctx, o.workspace+o.key, func(ctx context.Context) (any, error) { return o.result(ctx, e) })
 	computed, _ := r.(T)
@@ -95,8 +95,8 @@ func (o operation[T]) result(ctx context.Context, e *Engine) (none T, err error)
 			return none, err
 		}
 		defer release()
-		if kept, there := e.cache.get(o.key); there {
-			return kept.(T), nil
+		if cached, there := e.cache.get(o.key); there {
+			return cached.(T), nil
 		}
 	}
 	computed, err := o.run(ctx)
@@ -119,9 +119,9 @@ func (k *cachedResults) put(key string, computed any, size int) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
 	if k.bytes+r.bytes > cachedBytes {
-		for old, kept := range k.results {
-			if now.After(kept.until) {
-				k.bytes -= kept.bytes
+		for old, result := range k.results {
+			if now.After(result.until) {
+				k.bytes -= result.bytes
 				delete(k.results, old)
 			}
 		}

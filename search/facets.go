@@ -406,7 +406,7 @@ func (t *tally) list(by catalog.Folding) {
 	for spelling, sum := range t.values {
 		value := t.facet.Field.FacetValue(spelling, by)
 		// The typed prefix is compared in memory, by the newest folding.
-		if !t.facet.Field.IsID() && !t.facet.Keeps(t.facet.Field.FacetValue(spelling, catalog.NewestFolding)) {
+		if !t.facet.Field.IsID() && !t.facet.Matches(t.facet.Field.FacetValue(spelling, catalog.NewestFolding)) {
 			continue
 		}
 		i, there := byValue[value]

@@ -82,7 +82,7 @@ func (e *Engine) findNames(ctx context.Context, f *query.Facet, found *namedAcco
 		return err
 	}
 	for _, a := range accounts {
-		if f.Keeps(catalog.Fold(a.Name)) {
+		if f.Matches(catalog.Fold(a.Name)) {
 			found.ids = append(found.ids, a.ID)
 		}
 	}
@@ -122,7 +122,7 @@ func (r *facetRun) keepNamed(ctx context.Context, t *tally) error {
 		return err
 	}
 	for _, id := range ids {
-		if name, known := names[id]; !known || !t.facet.Keeps(catalog.Fold(name)) {
+		if name, known := names[id]; !known || !t.facet.Matches(catalog.Fold(name)) {
 			delete(t.values, id)
 		}
 	}

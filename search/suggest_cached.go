@@ -131,8 +131,8 @@ func named(values []fieldValue) map[string]reading.Value {
 func (k *cachedValues) names(d catalog.Dataset, version []byte) map[string]reading.Value {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	if kept := k.of[d]; version != nil && kept.version == string(version) {
-		return kept.named
+	if cached := k.of[d]; version != nil && cached.version == string(version) {
+		return cached.named
 	}
 	return nil
 }
@@ -140,8 +140,8 @@ func (k *cachedValues) names(d catalog.Dataset, version []byte) map[string]readi
 func (k *cachedValues) get(d catalog.Dataset, version []byte) ([]fieldValue, bool) {
 	k.lock.Lock()
 	defer k.lock.Unlock()
-	kept, there := k.of[d]
-	return kept.values, there && kept.version == string(version)
+	cached, there := k.of[d]
+	return cached.values, there && cached.version == string(version)
 }
 
 func (k *cachedValues) put(d catalog.Dataset, version []byte, values []fieldValue) {

@@ -83,7 +83,7 @@ func (m *machine) kill(kind string) error {
 		return fmt.Errorf("devstack: kill %s: %w", kind, err)
 	}
 	<-p.exited
-	return errors.Join(killGroup(p.record), awaitEnd(orphans), m.keepPorts(kind))
+	return errors.Join(killGroup(p.record), awaitEnd(orphans), m.reservePorts(kind))
 }
 
 func (m *machine) halt(ctx context.Context, kind string) error {
@@ -91,7 +91,7 @@ func (m *machine) halt(ctx context.Context, kind string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(p.end(ctx), m.keepPorts(kind))
+	return errors.Join(p.end(ctx), m.reservePorts(kind))
 }
 
 // process returns the running process of a kind.

@@ -301,10 +301,10 @@ func (m *machine) choosePort(kind string) int {
 	return port
 }
 
-// keepPorts reserves the ports of a server that has ended and will be restarted at its
+// reservePorts reserves the ports of a server that has ended and will be restarted at its
 // address. It waits until they are free: the threads of a killed JVM may still be ending
 // when its process counts as ended.
-func (m *machine) keepPorts(kind string) error {
+func (m *machine) reservePorts(kind string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopWithin)
 	defer cancel()
 	for _, of := range []string{kind, kind + transport} {
@@ -329,7 +329,7 @@ func (m *machine) keepPorts(kind string) error {
 	return nil
 }
 
-// letGo ends keepPorts, for all kinds if kind is "". The caller holds mu.
+// letGo ends reservePorts, for all kinds if kind is "". The caller holds mu.
 func (m *machine) letGo(kind string) {
 	m.held = slices.DeleteFunc(m.held, func(h *heldPort) bool {
 		ours := kind == "" || h.kind == kind

@@ -28,7 +28,7 @@ func TestPortOfAnEndedServerIsKept(t *testing.T) {
 	served.Close()
 	l.Close()
 	m := &machine{state: state{Ports: map[string]int{"redis": port}}}
-	if err := m.keepPorts("redis"); err != nil {
+	if err := m.reservePorts("redis"); err != nil {
 		t.Fatal(err)
 	}
 	if portFree(port) {

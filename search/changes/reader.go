@@ -164,10 +164,10 @@ func (r *Reader) Read(ctx context.Context, req query.ChangesRequest, after Posit
 	return r.answer(ctx, req, after, page, func(string) bool { return true })
 }
 
-// Again reads the page between two cursors for a replay, with the records' present values.
+// Replay reads the page between two cursors for a replay, with the records' present values.
 // It leaves out records that were published again since. It contains only records for which
 // had returns true: the client has not paid for records that did not match then.
-func (r *Reader) Again(ctx context.Context, req query.ChangesRequest, from, to string, had func(id string) bool) (Answer, error) {
+func (r *Reader) Replay(ctx context.Context, req query.ChangesRequest, from, to string, had func(id string) bool) (Answer, error) {
 	after, err := r.open(req.Dataset, from)
 	if err != nil {
 		return Answer{}, err

@@ -51,12 +51,12 @@ func (s *Subject) Decide(records []Record, least float64, most int) Result {
 	slices.SortFunc(all, func(a, b Candidate) int {
 		return cmp.Or(cmp.Compare(b.odds, a.odds), cmp.Compare(a.ID, b.ID))
 	})
-	kept := all
+	confident := all
 	if n := slices.IndexFunc(all, func(c Candidate) bool { return c.Confidence < least }); n >= 0 {
-		kept = all[:n]
+		confident = all[:n]
 	}
-	r := Result{NoMatch, kept[:min(len(kept), most)]}
-	if len(kept) > 0 {
+	r := Result{NoMatch, confident[:min(len(confident), most)]}
+	if len(confident) > 0 {
 		r.Status = Matched
 		if len(all) > 1 && all[0].odds-all[1].odds < lead {
 			r.Status = Ambiguous

@@ -181,9 +181,9 @@ func firmForm(tokens, cities []string) form {
 	for _, w := range words {
 		f.spelled += w.as
 	}
-	kept := slices.DeleteFunc(slices.Clone(words), func(w word) bool { return dropped[w.text] })
-	if len(kept) > 0 {
-		words = kept
+	rest := slices.DeleteFunc(slices.Clone(words), func(w word) bool { return dropped[w.text] })
+	if len(rest) > 0 {
+		words = rest
 	}
 	if len(words) > maxWords {
 		words = words[:maxWords]

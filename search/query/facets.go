@@ -210,7 +210,7 @@ func (r facetRequest) split(d catalog.Dataset, base catalog.BaseKind, body rule.
 // refusePrivate returns the conditions of a body without those on Private fields, at
 // any depth, and adds an issue for each.
 func refusePrivate(issues *input.Issues, v input.Value, path []string) input.Value {
-	kept := make([]input.Member, 0, len(v.Members))
+	members := make([]input.Member, 0, len(v.Members))
 	for _, m := range v.Members {
 		at := append(slices.Clip(path), m.Name)
 		switch {
@@ -221,9 +221,9 @@ func refusePrivate(issues *input.Issues, v input.Value, path []string) input.Val
 		default:
 			m.Value = refusePrivate(issues, m.Value, at)
 		}
-		kept = append(kept, m)
+		members = append(members, m)
 	}
-	v.Members = kept
+	v.Members = members
 	v.Items = slices.Clone(v.Items)
 	for i := range v.Items {
 		v.Items[i] = refusePrivate(issues, v.Items[i], append(slices.Clip(path), strconv.Itoa(i)))
@@ -479,9 +479,9 @@ func literal(v input.Value) jsontext.Value {
 	return jsontext.Value(v.Text)
 }
 
-// Keeps reports whether a folded value has the words of the Prefix in any order, the last
+// Matches reports whether a folded value has the words of the Prefix in any order, the last
 // one as the prefix of a word. It is false for a Prefix without words.
-func (f Facet) Keeps(folded string) bool {
+func (f Facet) Matches(folded string) bool {
 	if f.Prefix == nil {
 		return true
 	}

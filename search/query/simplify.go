@@ -18,41 +18,41 @@ func never(n Node) bool {
 }
 
 func (n All) simplify() Node {
-	kept := make(All, 0, len(n))
+	children := make(All, 0, len(n))
 	for _, child := range n {
 		child = child.simplify()
 		if never(child) {
 			return child
 		}
 		if all, ok := child.(All); ok {
-			kept = append(kept, all...)
+			children = append(children, all...)
 		} else {
-			kept = append(kept, child)
+			children = append(children, child)
 		}
 	}
-	if len(kept) == 1 {
-		return kept[0]
+	if len(children) == 1 {
+		return children[0]
 	}
-	return kept
+	return children
 }
 
 func (n Any) simplify() Node {
-	kept := make(Any, 0, len(n))
+	children := make(Any, 0, len(n))
 	for _, child := range n {
 		child = child.simplify()
 		if always(child) {
 			return child
 		}
 		if some, ok := child.(Any); ok {
-			kept = append(kept, some...)
+			children = append(children, some...)
 		} else {
-			kept = append(kept, child)
+			children = append(children, child)
 		}
 	}
-	if len(kept) == 1 {
-		return kept[0]
+	if len(children) == 1 {
+		return children[0]
 	}
-	return kept
+	return children
 }
 
 func (n Not) simplify() Node {

@@ -72,7 +72,7 @@ func (r *reader) together(i, n int) bool {
 
 // plain reports whether a word is still text.
 func (r *reader) plain(i int) bool {
-	return i >= 0 && i < len(r.tokens) && (r.tokens[i].state == unread || r.tokens[i].state == kept) && !r.swallowed(i)
+	return i >= 0 && i < len(r.tokens) && (r.tokens[i].state == unread || r.tokens[i].state == literal) && !r.swallowed(i)
 }
 
 func (r *reader) separated(i int) bool { return strings.ContainsAny(r.gap(i), ",;:/|") }
@@ -118,7 +118,7 @@ var dateVerbs = wordSet("started active activity added updated changed created d
 
 // swallowed reports whether a word adds nothing beside a condition.
 func (r *reader) swallowed(i int) bool {
-	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
+	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == literal {
 		return false
 	}
 	word := r.tokens[i].text

@@ -68,7 +68,7 @@ type reader struct {
 func Read(q Question) Reading {
 	r := &reader{Question: q, tokens: tokenize(q.Text), isPlaceToken: map[int]bool{}, capitals: strings.ToUpper(q.Text) == q.Text}
 	if !r.isName() {
-		keepAddresses(r.tokens)
+		markAddresses(r.tokens)
 		r.all()
 	}
 	if r.failed || len(r.found) == 0 || r.onlyInName() || r.halfRead() {
@@ -324,7 +324,7 @@ func (r *reader) left() string {
 
 // word is the text of a word, "" if there is none or if it must stay text.
 func (r *reader) word(i int) string {
-	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == kept {
+	if i < 0 || i >= len(r.tokens) || r.tokens[i].state == literal {
 		return ""
 	}
 	return r.tokens[i].text

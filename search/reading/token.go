@@ -13,8 +13,8 @@ type state uint8
 
 const (
 	unread state = iota
-	// kept words remain text: in quotes, with operators, in addresses.
-	kept
+	// literal words remain text: in quotes, with operators, in addresses.
+	literal
 	// filler words mean nothing beside a condition.
 	filler
 	// read words are part of a condition.
@@ -54,17 +54,17 @@ func tokenize(text string) []token {
 		points += utf8.RuneCountInString(t.raw)
 		t.to, end = points, w.To
 		if open || strings.HasPrefix(text[end:], "*") || strings.HasSuffix(gap, " -") || gap == "-" && end == w.To && len(all) == 0 {
-			t.state = kept
+			t.state = literal
 		}
 		all = append(all, t)
 	}
-	keepCodes(text, all)
+	markCodes(text, all)
 	return all
 }
 
-// keepCodes marks words of e-mail addresses, links and codes such as permit numbers as
+// markCodes marks words of e-mail addresses, links and codes such as permit numbers as
 // text.
-func keepCodes(text string, all []token) {
+func markCodes(text string, all []token) {
 	runes := []rune(text)
 	for i := range all {
 		if i == 0 || all[i].blank {
@@ -78,15 +78,15 @@ func keepCodes(text string, all []token) {
 			if strings.Contains(chunk, "@") || strings.Contains(chunk, "://") || strings.Contains(chunk, "www.") ||
 				letters && !magnitude && !isQuarter(all[i].text) {
 				for j := i; j < end; j++ {
-					all[j].state = kept
+					all[j].state = literal
 				}
 			}
 		}
 	}
 }
 
-// keepAddresses marks a house number with its street as text: 4520 Madison Street.
-func keepAddresses(all []token) {
+// markAddresses marks a house number with its street as text: 4520 Madison Street.
+func markAddresses(all []token) {
 	for i := range all {
 		if len(all[i].text) > 6 || strings.Trim(all[i].text, "0123456789") != "" || i > 0 && comparing(all[i-1].text) {
 			continue
@@ -103,7 +103,7 @@ func keepAddresses(all []token) {
 				j++
 			}
 			for k := i; k <= j; k++ {
-				all[k].state = kept
+				all[k].state = literal
 			}
 			break
 		}

@@ -138,19 +138,19 @@ func (s searches) getDataBatch(
 					ids = append(ids, items[i].In)
 				}
 			}
-			if err := c.Keep(len(results), "", ids); err != nil {
+			if err := c.Store(len(results), "", ids); err != nil {
 				return endpoint.Reply{}, 0, err
 			}
 			r, err := c.BatchReply("id", results)
 			m, _ := r.Metadata.(endpoint.BatchMetadata)
 			m.Credits = int64(m.Succeeded)
 			return endpoint.Reply{Data: r.Data, Metadata: getBatchNumbers{m, len(items) - len(results)}}, m.Succeeded, err
-		}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
+		}, func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
 			var answered int
-			if err := json.Unmarshal(kept.Metadata, &answered); err != nil {
+			if err := json.Unmarshal(stored.Metadata, &answered); err != nil {
 				return endpoint.Reply{}, err
 			}
-			results, err := get(ctx, min(answered, len(items)), kept.Had())
+			results, err := get(ctx, min(answered, len(items)), stored.Had())
 			if err != nil {
 				return endpoint.Reply{}, err
 			}

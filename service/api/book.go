@@ -66,7 +66,7 @@ func (s bookHandlers) routes() []endpoint.Route {
 				}},
 			endpoint.Route{Method: "POST", Path: path + "/upsert", Operation: "upsert_" + one,
 				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: rowsMatched, Heap: 64},
-				Endpoint: endpoint.Takes(upsert, s.upsertBook(d)).Answering(s.bookAgain(d, false)),
+				Endpoint: endpoint.Takes(upsert, s.upsertBook(d)).Replaying(s.replayBook(d, false)),
 				Doc: endpoint.Doc{
 					Tag: tagBook, Summary: "Put " + article(d) + " into the book, or change what is said of it",
 					Examples: upsertExamples[d], Data: record, Codes: upsertCodes(d),
@@ -77,7 +77,7 @@ func (s bookHandlers) routes() []endpoint.Route {
 				}},
 			endpoint.Route{Method: "POST", Path: path + "/upsert/batch", Operation: "upsert_" + many + "_batch",
 				Scope: write, Budget: endpoint.Budget{Places: endpoint.PlacesRecords, Rows: endpoint.MaxBatch * rowsMatched, Heap: 512},
-				Endpoint: endpoint.TakesBatch("inputs", upsert, s.upsertBookBatch(d)).Answering(s.bookAgain(d, true)),
+				Endpoint: endpoint.TakesBatch("inputs", upsert, s.upsertBookBatch(d)).Replaying(s.replayBook(d, true)),
 				Doc: endpoint.Doc{
 					Tag: tagBook, Summary: "Put several " + string(d) + " into the book, or change what is said of them",
 					Data: endpoint.ResultsData(endpoint.BatchResults(book.IDKey(d), record, endpoint.BatchCodes(upsertCodes(d)...)...)),
@@ -178,7 +178,7 @@ func (s bookHandlers) upsertBook(d catalog.Dataset) func(c *endpoint.Call, in bo
 		if outcomes[0].Err != nil {
 			return endpoint.Reply{}, orMerged(c.Context(), s.Merges, d, outcomes[0].Record, outcomes[0].Err)
 		}
-		return endpoint.FreeReply(outcomes[0].Row), keepBook(c, []map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
+		return endpoint.FreeReply(outcomes[0].Row), storeBook(c, []map[string]any{{book.IDKey(d): outcomes[0].Record, "status": "ok"}})
 	}
 }
 
@@ -207,7 +207,7 @@ func (s bookHandlers) upsertBookBatch(
 		}
 		done, m, err := c.ItemResults(book.IDKey(d), results)
 		if err == nil {
-			err = keepBook(c, done)
+			err = storeBook(c, done)
 		}
 		return endpoint.Reply{Data: map[string]any{"results": done}, Metadata: m}, err
 	}
@@ -266,30 +266,30 @@ func (s bookHandlers) deleteBookBatch(
 	}
 }
 
-// keepBook reduces results of upserts to record ids and error codes for a replay.
-func keepBook(c *endpoint.Call, results []map[string]any) (err error) {
-	if !c.Keeping() {
+// storeBook reduces results of upserts to record ids and error codes for a replay.
+func storeBook(c *endpoint.Call, results []map[string]any) (err error) {
+	if !c.Idempotent() {
 		return nil
 	}
-	kept := make([]map[string]any, len(results))
+	stored := make([]map[string]any, len(results))
 	for i, r := range results {
-		kept[i] = map[string]any{}
+		stored[i] = map[string]any{}
 		for name, value := range r {
 			if name != "data" {
-				kept[i][name] = value
+				stored[i][name] = value
 			}
 		}
 	}
-	c.Stored, err = json.Marshal(kept)
+	c.Stored, err = json.Marshal(stored)
 	return err
 }
 
-// bookAgain replays upserts with the rows as they are now.
-func (s bookHandlers) bookAgain(d catalog.Dataset, batch bool) func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
+// replayBook replays upserts with the rows as they are now.
+func (s bookHandlers) replayBook(d catalog.Dataset, batch bool) func(c *endpoint.Call, stored []byte) (endpoint.Reply, error) {
 	key := book.IDKey(d)
-	return func(c *endpoint.Call, kept []byte) (endpoint.Reply, error) {
+	return func(c *endpoint.Call, stored []byte) (endpoint.Reply, error) {
 		var results []map[string]any
-		if err := json.Unmarshal(kept, &results); err != nil {
+		if err := json.Unmarshal(stored, &results); err != nil {
 			return endpoint.Reply{}, err
 		}
 		var ids []uuid.UUID

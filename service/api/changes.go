@@ -22,8 +22,8 @@ type Changes interface {
 	Begin(ctx context.Context, r query.ChangesRequest) (changes.Position, error)
 	Wait(ctx context.Context, r query.ChangesRequest, after changes.Position, stop func() bool) (changes.Position, error)
 	Read(ctx context.Context, r query.ChangesRequest, after changes.Position) (changes.Answer, error)
-	// Again reads a page again, from and to its cursors, with those records that it had.
-	Again(ctx context.Context, r query.ChangesRequest, from, to string, had func(id string) bool) (changes.Answer, error)
+	// Replay reads a page again, from and to its cursors, with those records that it had.
+	Replay(ctx context.Context, r query.ChangesRequest, from, to string, had func(id string) bool) (changes.Answer, error)
 	History(ctx context.Context, r query.ChangesRequest) (changes.Answer, error)
 }
 
@@ -169,16 +169,16 @@ func (s changeHandlers) chargeChanges(c *endpoint.Call, r query.ChangesRequest, 
 		}
 		m := changesMetadataOf(r.FeedRequest, a)
 		m.Credits = 0
-		return changesReply(r.FeedRequest, a), a.Delivered, c.Keep(m, a.From, ids)
+		return changesReply(r.FeedRequest, a), a.Delivered, c.Store(m, a.From, ids)
 	}
 	return c.Metered(r.Limit, func(ctx context.Context) (endpoint.Reply, int, error) {
 		return c.Guarded(r.ReadsPrivate(), func() (endpoint.Reply, int, error) { return page(ctx) })
-	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
+	}, func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
 		var m changesMetadata
-		if err := json.Unmarshal(kept.Metadata, &m); err != nil {
+		if err := json.Unmarshal(stored.Metadata, &m); err != nil {
 			return endpoint.Reply{}, err
 		}
-		a, err := s.Changes.Again(ctx, r, kept.From, m.Next, kept.Had())
+		a, err := s.Changes.Replay(ctx, r, stored.From, m.Next, stored.Had())
 		return endpoint.Reply{Data: renderChanges(a.Items), Metadata: m}, err
 	})
 }

@@ -87,8 +87,8 @@ func (s searches) joinRoutes() []endpoint.Route {
 func (s searches) join(c *endpoint.Call, f searching, j query.Join) (endpoint.Reply, error) {
 	return s.answerPage(c, f, query.RecordsJoined,
 		func(ctx context.Context) (endpoint.Reply, int, error) { return s.joinPage(c, ctx, f, j) },
-		func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
-			return s.joinAgain(c, ctx, f, j, kept)
+		func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
+			return s.replayJoin(c, ctx, f, j, stored)
 		},
 	)
 }
@@ -111,7 +111,7 @@ func (s searches) joinPage(c *endpoint.Call, ctx context.Context, f searching, j
 		return endpoint.Reply{}, 0, err
 	}
 	p = p.Within(j.MaxBytes)
-	records, kept := 0, make([]uuid.UUID, 0, len(p.Rows)*query.RecordsJoined)
+	records, stored := 0, make([]uuid.UUID, 0, len(p.Rows)*query.RecordsJoined)
 	for i := range p.Rows {
 		for _, record := range []jsontext.Value{joined[i].Project, joined[i].Contact} {
 			if record != nil {
@@ -123,11 +123,11 @@ func (s searches) joinPage(c *endpoint.Call, ctx context.Context, f searching, j
 		if err != nil {
 			return endpoint.Reply{}, 0, err
 		}
-		kept = append(append(kept, ids[i]), own[:]...)
+		stored = append(append(stored, ids[i]), own[:]...)
 	}
 	m := c.MetadataOf(f.q, p)
 	m.Credits = int64(records)
-	return endpoint.Reply{Data: endpoint.RecordsOf(p), Metadata: m}, records, c.Keep(m.Free(), "", kept)
+	return endpoint.Reply{Data: endpoint.RecordsOf(p), Metadata: m}, records, c.Store(m.Free(), "", stored)
 }
 
 // joinRows returns a row for each account with its joined records.
@@ -172,21 +172,21 @@ func idsOf(j search.Joined) (ids [query.RecordsJoined - 1]uuid.UUID, err error) 
 	return ids, nil
 }
 
-// joinAgain is the page of a replay: the accounts of the first answer, each with the project
+// replayJoin is the page of a replay: the accounts of the first answer, each with the project
 // and contact that it had there, as they are now.
-func (s searches) joinAgain(
+func (s searches) replayJoin(
 	c *endpoint.Call,
 	ctx context.Context,
 	f searching,
 	j query.Join,
-	kept endpoint.StoredPage,
+	stored endpoint.StoredPage,
 ) (endpoint.Reply, error) {
 	var accounts, projects, contacts []uuid.UUID
-	for i := 0; i+query.RecordsJoined <= len(kept.IDs); i += query.RecordsJoined {
-		accounts, projects, contacts = append(accounts, kept.IDs[i]), append(projects, kept.IDs[i+1]), append(contacts, kept.IDs[i+2])
+	for i := 0; i+query.RecordsJoined <= len(stored.IDs); i += query.RecordsJoined {
+		accounts, projects, contacts = append(accounts, stored.IDs[i]), append(projects, stored.IDs[i+1]), append(contacts, stored.IDs[i+2])
 	}
 	if len(accounts) == 0 {
-		return endpoint.Reply{Data: endpoint.Records{}, Metadata: kept.Metadata}, nil
+		return endpoint.Reply{Data: endpoint.Records{}, Metadata: stored.Metadata}, nil
 	}
 	p, err := f.find(ctx, f.q.Among(endpoint.IDTexts(accounts)))
 	if err != nil {
@@ -215,7 +215,7 @@ func (s searches) joinAgain(
 		return endpoint.Reply{}, err
 	}
 	fit := query.Page{Rows: rows, After: func(int) string { return "" }}.Within(j.MaxBytes).Rows
-	metadata, err := kept.LeavingOut(there[len(fit):])
+	metadata, err := stored.LeavingOut(there[len(fit):])
 	return endpoint.Reply{Data: endpoint.Records(fit), Metadata: metadata}, err
 }
 

@@ -145,7 +145,7 @@ func (s matchHandlers) match(c *endpoint.Call, r query.MatchRequest) (endpoint.R
 		if err != nil {
 			return endpoint.Reply{}, 0, err
 		}
-		var kept storedMatches
+		var stored storedMatches
 		results, delivered, misses, bytes := make([]renderedMatch, len(found)), 0, 0, 0
 		for i, f := range found {
 			results[i] = renderedMatch{r.Inputs[i].Ref, f.Status, make([]renderedCandidate, len(f.Candidates))}
@@ -161,7 +161,7 @@ func (s matchHandlers) match(c *endpoint.Call, r query.MatchRequest) (endpoint.R
 				results = results[:i]
 				break
 			}
-			if err := kept.add(results[i], f.Records); err != nil {
+			if err := stored.add(results[i], f.Records); err != nil {
 				return endpoint.Reply{}, 0, err
 			}
 			delivered += len(f.Candidates)
@@ -174,9 +174,9 @@ func (s matchHandlers) match(c *endpoint.Call, r query.MatchRequest) (endpoint.R
 			Data: map[string]any{
 				"results": results,
 			}, Metadata: matchNumbers{endpoint.CreditsOnly{Credits: int64(delivered)}, len(found) - len(results)},
-		}, delivered, c.Keep(kept.results, "", kept.ids)
-	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
-		results, err := s.matchAgain(ctx, r, kept)
+		}, delivered, c.Store(stored.results, "", stored.ids)
+	}, func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
+		results, err := s.replayMatches(ctx, r, stored)
 		return endpoint.Reply{
 			Data:     map[string]any{"results": results},
 			Metadata: matchNumbers{Remaining: len(r.Inputs) - len(results)},
@@ -204,15 +204,15 @@ func (k *storedMatches) add(result renderedMatch, records []jsontext.Value) erro
 	return nil
 }
 
-// matchAgain returns the stored results with the records as they are now, without deleted
+// replayMatches returns the stored results with the records as they are now, without deleted
 // ones. If records have grown it returns as many as r.MaxBytes allows.
-func (s matchHandlers) matchAgain(ctx context.Context, r query.MatchRequest, kept endpoint.StoredPage) ([]renderedMatch, error) {
+func (s matchHandlers) replayMatches(ctx context.Context, r query.MatchRequest, stored endpoint.StoredPage) ([]renderedMatch, error) {
 	var results []renderedMatch
-	if err := json.Unmarshal(kept.Metadata, &results); err != nil {
+	if err := json.Unmarshal(stored.Metadata, &results); err != nil {
 		return nil, err
 	}
 	var ids []string
-	for _, id := range kept.IDs {
+	for _, id := range stored.IDs {
 		if text := id.String(); !slices.Contains(ids, text) {
 			ids = append(ids, text)
 		}
@@ -227,7 +227,7 @@ func (s matchHandlers) matchAgain(ctx context.Context, r query.MatchRequest, kep
 		result.Ref = r.Inputs[i].Ref
 		there := []renderedCandidate{}
 		for _, candidate := range result.Candidates {
-			record, exists := found[kept.IDs[next].String()]
+			record, exists := found[stored.IDs[next].String()]
 			next++
 			if !exists {
 				continue

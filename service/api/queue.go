@@ -98,11 +98,11 @@ func (s queueHandlers) searchQueue(c *endpoint.Call, r query.QueueRequest) (endp
 			return endpoint.Reply{}, 0, err
 		}
 		m := c.MetadataOf(r.Query, p.Page)
-		return endpoint.Reply{Data: endpoint.RecordsOf(p.Page), Metadata: queueMetadata{m, p.Unread}}, len(p.Rows), c.KeepRows(
+		return endpoint.Reply{Data: endpoint.RecordsOf(p.Page), Metadata: queueMetadata{m, p.Unread}}, len(p.Rows), c.StoreRows(
 			queueMetadata{m.Free(), p.Unread}, whole[:len(p.Rows)],
 		)
-	}, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
-		rows, metadata, err := kept.Rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
+	}, func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
+		rows, metadata, err := stored.Rows(r.Query, func(q query.Query) ([]jsontext.Value, error) {
 			p, err := find(ctx, query.QueueRequest{Query: q, Dismissed: r.Dismissed})
 			return p.Rows, err
 		})

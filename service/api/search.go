@@ -80,18 +80,18 @@ func (s searches) search(c *endpoint.Call, f searching) (endpoint.Reply, error) 
 			return endpoint.Reply{}, 0, err
 		}
 		m, _ := r.Metadata.(endpoint.PageMetadata)
-		return r, len(rows), c.KeepRows(m.Free(), rows)
+		return r, len(rows), c.StoreRows(m.Free(), rows)
 	}
-	return s.answerPage(c, f, 1, page, func(ctx context.Context, kept endpoint.StoredPage) (endpoint.Reply, error) {
-		return s.pageAgain(c, ctx, f, kept)
+	return s.answerPage(c, f, 1, page, func(ctx context.Context, stored endpoint.StoredPage) (endpoint.Reply, error) {
+		return s.replayPage(c, ctx, f, stored)
 	})
 }
 
 // answerPage answers with a page whose rows have at most each records, and charges the
-// records that page reports; a dry run gets the price. again answers a replay.
+// records that page reports; a dry run gets the price. replay answers a repetition.
 func (s searches) answerPage(
 	c *endpoint.Call, f searching, each int,
-	page func(context.Context) (endpoint.Reply, int, error), again func(context.Context, endpoint.StoredPage) (endpoint.Reply, error),
+	page func(context.Context) (endpoint.Reply, int, error), replay func(context.Context, endpoint.StoredPage) (endpoint.Reply, error),
 ) (endpoint.Reply, error) {
 	if f.q.DryRun {
 		return s.dryRun(c, f, each)
@@ -99,10 +99,10 @@ func (s searches) answerPage(
 	run := func(ctx context.Context) (endpoint.Reply, int, error) {
 		return c.Guarded(f.reads, func() (endpoint.Reply, int, error) { return page(ctx) })
 	}
-	if w := c.Principal.Workspace; !c.Keeping() && s.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.Key()) {
+	if w := c.Principal.Workspace; !c.Idempotent() && s.Ledger.Ample(w.ID.String(), w.CreditCeiling, c.Key()) {
 		return c.ChargeAfter(run)
 	}
-	return c.Metered(f.q.Limit*each, run, again)
+	return c.Metered(f.q.Limit*each, run, replay)
 }
 
 // searchPage is the page of a search, rows its rows with all members.
@@ -125,9 +125,9 @@ func (s searches) searchPage(c *endpoint.Call, ctx context.Context, f searching)
 	return endpoint.Reply{Data: f.data(p), Metadata: m}, rows[:len(p.Rows)], nil
 }
 
-// pageAgain is the page of a replay.
-func (s searches) pageAgain(c *endpoint.Call, ctx context.Context, f searching, kept endpoint.StoredPage) (endpoint.Reply, error) {
-	rows, metadata, err := kept.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
+// replayPage is the page of a replay.
+func (s searches) replayPage(c *endpoint.Call, ctx context.Context, f searching, stored endpoint.StoredPage) (endpoint.Reply, error) {
+	rows, metadata, err := stored.Rows(f.q, func(q query.Query) ([]jsontext.Value, error) {
 		p, err := f.find(ctx, q)
 		return p.Rows, err
 	})

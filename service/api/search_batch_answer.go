@@ -30,7 +30,7 @@ type batchedSearch struct {
 	found func()
 }
 
-// batchAnswer is the answer of a batch, its cost, and what c.kept stores of it. While no
+// batchAnswer is the answer of a batch, its cost, and what c.Stored has of it. While no
 // search has succeeded, an outage fails the call, as in every batch.
 func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charges []credits.Charge, err error) {
 	done := slices.ContainsFunc(b, func(item *batchedSearch) bool { return item.err == nil })
@@ -63,7 +63,7 @@ func batchAnswer(c *endpoint.Call, b []*batchedSearch) (r endpoint.Reply, charge
 			charges[at].Credits += n
 		}
 	}
-	if c.Keeping() && !c.Unfinished &&
+	if c.Idempotent() && !c.Unfinished &&
 		!slices.ContainsFunc(b, func(item *batchedSearch) bool { return fault.CodeOf(item.err) == fault.TooManyRequests }) {
 		c.Stored, err = storedBatch(b, results)
 	}
@@ -148,21 +148,21 @@ func storedBatch(b []*batchedSearch, results searchResults) ([]byte, error) {
 			}
 		}
 	}
-	kept, err := endpoint.StoredFormOf(all, "", ids)
-	if len(kept) > maxStoredBatch {
+	stored, err := endpoint.StoredFormOf(all, "", ids)
+	if len(stored) > maxStoredBatch {
 		return nil, err
 	}
-	return kept, err
+	return stored, err
 }
 
-// failureAgain is the error of a search in a replay, nil if it has none.
-func failureAgain(c *endpoint.Call, item *batchedSearch, kept storedSearch) *endpoint.ItemError {
+// replayedFailure is the error of a search in a replay, nil if it has none.
+func replayedFailure(c *endpoint.Call, item *batchedSearch, stored storedSearch) *endpoint.ItemError {
 	var failure endpoint.ItemError
 	switch {
 	case item.err != nil: // it is parsed again, and its View may be deleted
 		failure = c.ItemErrorOf(item.err)
-	case kept.Code != "":
-		failure = c.ItemErrorOf(fault.New(kept.Code, "%s", cmp.Or(kept.Message, "refused as at first")))
+	case stored.Code != "":
+		failure = c.ItemErrorOf(fault.New(stored.Code, "%s", cmp.Or(stored.Message, "refused as at first")))
 	default:
 		return nil
 	}
@@ -170,8 +170,8 @@ func failureAgain(c *endpoint.Call, item *batchedSearch, kept storedSearch) *end
 }
 
 // replayBatch answers a repetition: each search with its current rows. Each costs a token.
-func (s searches) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte) (endpoint.Reply, error) {
-	return c.Replay(kept, func(ctx context.Context, page endpoint.StoredPage) (endpoint.Reply, error) {
+func (s searches) replayBatch(c *endpoint.Call, b []*batchedSearch, stored []byte) (endpoint.Reply, error) {
+	return c.Replay(stored, func(ctx context.Context, page endpoint.StoredPage) (endpoint.Reply, error) {
 		c.OweTokens(len(b) - 1)
 		var all []storedSearch
 		if err := json.Unmarshal(page.Metadata, &all); err != nil {
@@ -185,7 +185,7 @@ func (s searches) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte)
 		results := make(searchResults, len(b))
 		pages := make([]endpoint.StoredPage, len(b))
 		for i, one := range all {
-			results[i].failure = failureAgain(c, b[i], one)
+			results[i].failure = replayedFailure(c, b[i], one)
 			pages[i].Metadata = one.Metadata
 			n := min(one.Rows, len(page.IDs))
 			pages[i].IDs, page.IDs = page.IDs[:n], page.IDs[n:]
@@ -197,7 +197,7 @@ func (s searches) replayBatch(c *endpoint.Call, b []*batchedSearch, kept []byte)
 			case b[i].q.DryRun:
 				results[i].reply, errs[i] = s.dryPage(c, ctx, b[i].searching, 1)
 			default:
-				results[i].reply, errs[i] = s.pageAgain(c, ctx, b[i].searching, pages[i])
+				results[i].reply, errs[i] = s.replayPage(c, ctx, b[i].searching, pages[i])
 			}
 		})
 		m := endpoint.BatchMetadata{}

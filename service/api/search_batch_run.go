@@ -86,14 +86,14 @@ func (s batchHandlers) meteredBatch(c *endpoint.Call, b []*batchedSearch) (endpo
 		return r, err
 	}
 	w := c.Principal.Workspace
-	reservation, granted, kept, window, err := s.Ledger.ReserveItems(
+	reservation, granted, stored, window, err := s.Ledger.ReserveItems(
 		c.Context(), w.ID.String(), w.CreditCeiling, c.Route.Operation, amounts, c.Key(), credits.Once(c.Once),
 	)
 	if err := c.Reservation(window, err); err != nil {
 		return endpoint.Reply{}, err
 	}
-	if kept != nil {
-		return s.replayBatch(c, b, kept)
+	if stored != nil {
+		return s.replayBatch(c, b, stored)
 	}
 	defer reservation.Settle(c.Context(), 0) //nolint:errcheck // it lapses by itself
 	reserved := int64(0)
@@ -140,7 +140,7 @@ func notGranted(c *endpoint.Call, w credits.Window, reserved int64) error {
 
 // renewing renews the lease of the request's key until stop is called.
 func renewing(c *endpoint.Call, r *credits.Reservation) (stop func()) {
-	if !c.Keeping() {
+	if !c.Idempotent() {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(c.Context())

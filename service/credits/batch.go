@@ -50,7 +50,7 @@ type operation struct {
 	key      string
 	kind     string // "reserve", "settle", "read" or "usage"
 	args     []any  // six
-	kept     kept
+	stored   storedAnswer
 	queuedAt time.Time
 	done     chan struct{} // closed when the fields below are set
 
@@ -61,8 +61,8 @@ type operation struct {
 
 // do sends an operation and returns it when it is done. If ctx ends while it waits for
 // others, do returns at once with the error of ctx, and Redis may or may not apply it.
-func (b *batcher) do(ctx context.Context, key, kind string, args []any, k kept) *operation {
-	o := &operation{ctx: ctx, key: key, kind: kind, args: args, kept: k, queuedAt: time.Now(), done: make(chan struct{})}
+func (b *batcher) do(ctx context.Context, key, kind string, args []any, a storedAnswer) *operation {
+	o := &operation{ctx: ctx, key: key, kind: kind, args: args, stored: a, queuedAt: time.Now(), done: make(chan struct{})}
 	name := ""
 	if _, cluster := b.client.(*redis.ClusterClient); cluster {
 		name = key
@@ -167,7 +167,7 @@ func (b *batcher) request(batch []*operation) (keys []string, args []any, sent [
 		args = append(args, len(byKey[key]))
 		for _, o := range byKey[key] {
 			args = append(append(args, o.kind), o.args...)
-			keys, args = o.kept.appendTo(keys, args, len(byKey))
+			keys, args = o.stored.appendTo(keys, args, len(byKey))
 		}
 		sent = append(sent, byKey[key]...)
 	}

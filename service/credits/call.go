@@ -15,20 +15,20 @@ var errBreakerOpen = errors.New("not asked: it failed several times in a row jus
 
 // call sends an operation if the breaker allows it. Operations may be repeated, so after
 // a broken connection it is sent once more. Errors: fault.Unavailable, fault.Internal.
-func (l *Ledger) call(ctx context.Context, key, kind string, k kept, args ...any) (reply, error) {
+func (l *Ledger) call(ctx context.Context, key, kind string, a storedAnswer, args ...any) (reply, error) {
 	if !l.breaker.allow() {
 		return reply{}, fault.BackendUnavailable(errBreakerOpen, "redis")
 	}
-	o := l.batcher.do(ctx, key, kind, args, k)
+	o := l.batcher.do(ctx, key, kind, args, a)
 	if o.err != nil && !o.sentAt.IsZero() && isUnavailable(o.err) && !isTimeout(o.err) && ctx.Err() == nil {
-		o = l.batcher.do(ctx, key, kind, args, k)
+		o = l.batcher.do(ctx, key, kind, args, a)
 	}
 	return o.reply, l.recordOutcome(ctx, o.sentAt, o.err)
 }
 
 // callOnce sends an operation once, even if the breaker is open.
-func (l *Ledger) callOnce(ctx context.Context, key, kind string, k kept, args ...any) (reply, error) {
-	o := l.batcher.do(ctx, key, kind, args, k)
+func (l *Ledger) callOnce(ctx context.Context, key, kind string, a storedAnswer, args ...any) (reply, error) {
+	o := l.batcher.do(ctx, key, kind, args, a)
 	return o.reply, l.recordOutcome(ctx, o.sentAt, o.err)
 }
 

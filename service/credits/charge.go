@@ -76,7 +76,7 @@ func (l *Ledger) Charge(ctx context.Context, workspace string, ceiling int64, c 
 	if err != nil {
 		return Window{}, fault.Wrap(err, fault.Internal, internalMessage)
 	}
-	var once kept
+	var once storedAnswer
 	if c.Credits > 0 {
 		once = Once{Key: id}.in(key)
 	}

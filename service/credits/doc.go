@@ -39,7 +39,7 @@
 //	          its last reservation
 //	m<minute> a bucket of keys: "1:25 2:1" (number : credits)
 //	o         oldest bucket of keys
-//	e         the hour, and how many answers without records were kept in it
+//	e         the hour, and how many answers without records were stored in it
 //
 // Credits are charged to the minute in which their reservation was made, those of a Charge to
 // its own. A Charge is granted like a reservation, but holds none: when it is refused,

@@ -157,8 +157,8 @@ func (l *Ledger) ReserveOnce(
 	by Key,
 	once Once,
 ) (*Reservation, []byte, Window, error) {
-	r, _, kept, window, err := l.ReserveItems(ctx, workspace, ceiling, operation, []int64{amount}, by, once)
-	return r, kept, window, err
+	r, _, stored, window, err := l.ReserveItems(ctx, workspace, ceiling, operation, []int64{amount}, by, once)
+	return r, stored, window, err
 }
 
 // ReserveItems is ReserveOnce for a batch, whose items are granted in order: each while the
@@ -173,7 +173,7 @@ func (l *Ledger) ReserveItems(
 	amounts []int64,
 	by Key,
 	once Once,
-) (_ *Reservation, granted int, kept []byte, w Window, err error) {
+) (_ *Reservation, granted int, stored []byte, w Window, err error) {
 	key, err := l.key(workspace, ceiling)
 	if err == nil {
 		by, err = by.check()
@@ -190,10 +190,10 @@ func (l *Ledger) ReserveItems(
 	}
 	r := &Reservation{
 		ledger: l, key: key, workspace: workspace, operation: operation,
-		id: id.String(), ceiling: ceiling, by: by, createdAt: l.localClock(), kept: once.in(key),
+		id: id.String(), ceiling: ceiling, by: by, createdAt: l.localClock(), stored: once.in(key),
 	}
 	w, err = l.whileFull(ctx, func() (status string, w Window, err error) {
-		status, kept, w, err = l.reserve(ctx, r, amounts)
+		status, stored, w, err = l.reserve(ctx, r, amounts)
 		switch {
 		case err != nil:
 			l.release(ctx, r, err)
@@ -204,8 +204,8 @@ func (l *Ledger) ReserveItems(
 		}
 		return status, w, err
 	})
-	if err != nil || kept != nil {
-		return nil, 0, kept, w, err
+	if err != nil || stored != nil {
+		return nil, 0, stored, w, err
 	}
 	return r, r.granted, nil, w, nil
 }
@@ -270,23 +270,23 @@ func (l *Ledger) release(ctx context.Context, r *Reservation, lost error) {
 	if errors.Is(lost, errBreakerOpen) || errors.Is(lost, errQueueTooLong) {
 		return // Redis was not called
 	}
-	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, "", r.seq, r.epoch, r.by.ID, 0}, r.kept)
+	l.batcher.do(context.WithoutCancel(ctx), r.key, "settle", []any{r.id, "", r.seq, r.epoch, r.by.ID, 0}, r.stored)
 }
 
-// reserve returns the stored answer with the status "kept".
-func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (status string, kept []byte, w Window, err error) {
+// reserve returns the stored answer with the status "stored".
+func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (status string, stored []byte, w Window, err error) {
 	texts := make([]string, len(amounts))
 	for i, amount := range amounts {
 		texts[i] = strconv.FormatInt(amount, 10)
 	}
-	answer, err := l.call(ctx, r.key, "reserve", r.kept, r.id, strings.Join(texts, " "), r.ceiling, r.operation, r.by.ID, r.by.Budget)
+	answer, err := l.call(ctx, r.key, "reserve", r.stored, r.id, strings.Join(texts, " "), r.ceiling, r.operation, r.by.ID, r.by.Budget)
 	if err != nil {
 		return "", nil, Window{}, err
 	}
 	r.seq, r.epoch = answer.number(3), answer.text(4)
 	switch answer.text(0) {
-	case "kept":
-		kept = []byte(answer.text(5))
+	case "stored":
+		stored = []byte(answer.text(5))
 	case "granted":
 		r.granted, r.amount = min(int(answer.number(5)), len(amounts)), 0
 		for _, amount := range amounts[:r.granted] {
@@ -294,7 +294,7 @@ func (l *Ledger) reserve(ctx context.Context, r *Reservation, amounts []int64) (
 		}
 	}
 	status, w, err = l.state(ctx, answer, r.key, r.ceiling, r.by)
-	return status, kept, w, err
+	return status, stored, w, err
 }
 
 // state reads the status of a reply to a request of a key, and the window, and caches it.
@@ -362,7 +362,7 @@ func (l *Ledger) read(ctx context.Context, workspace string, ceiling int64, kind
 	if err != nil {
 		return u, answer, err
 	}
-	if answer, err = l.call(ctx, key, kind, kept{}, "", "", ceiling, "", by.ID, by.Budget); err != nil {
+	if answer, err = l.call(ctx, key, kind, storedAnswer{}, "", "", ceiling, "", by.ID, by.Budget); err != nil {
 		return u, answer, err
 	}
 	used, byKey, operations, back, keyBack := answer.number(1), answer.number(2), answer.text(3), answer.number(4), answer.number(5)

@@ -4,7 +4,7 @@
 -- It avoids tables, functions and commands of Redis where it can: they are most of what a
 -- call costs.
 --
--- KEYS     the hashes, each once, then the keys of kept answers
+-- KEYS     the hashes, each once, then the keys of stored answers
 -- ARGV[1]  the time in ms, or '' for the clock of Redis
 -- ARGV[2]  the latest time in ms that the caller's own clock permits
 -- ARGV[3]  and following: for each hash the number of its operations, then nine
@@ -22,7 +22,7 @@
 --          "operation:credits operation:credits", '' if nothing is charged.
 --          once is the position in KEYS of the answer to keep, '' for none. request has
 --          16 bytes that tell requests with one key apart. An answer of no bytes is not
---          kept: the request failed. That of a charge is where its id is kept.
+--          stored: the request failed. That of a charge is where its id is stored.
 --
 -- returns  { ms the clock was ahead, a reply for each operation }. A reply begins with
 --          { status, used, used by the key }. Then come seq, epoch and the number of items
@@ -31,7 +31,7 @@
 --          that is used up has no seq but back: the time in ms from which less than the
 --          ceiling, or the budget, is used, 0 if the ceiling is 0. Of read it is 0 for any
 --          other window.
---          A reserve whose answer is kept has no seq but the answer; while another request
+--          A reserve whose answer is stored has no seq but the answer; while another request
 --          has its key, no seq but the ms for which that may last.
 --          If a hash cannot be used, the replies of all its operations are the error.
 
@@ -46,10 +46,10 @@ local MANY = 4000        -- arguments of one command, an even number: Lua permit
 local ARGUMENTS = 9      -- of an operation
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
 local LEASE = 5000       -- ms for which a request alone has its key
-local KEEP = '86400000'  -- ms for which an answer is kept: 24 hours
-local EMPTY = 2000       -- answers without records that are kept, each hour
+local RETAIN = '86400000'  -- ms for which an answer is stored: 24 hours
+local EMPTY = 2000       -- answers without records that are stored, each hour
 local REQUEST = 16       -- bytes that tell requests apart
-local REMEMBER = 60000   -- ms for which the id of a charge is kept
+local REMEMBER = 60000   -- ms for which the id of a charge is stored
 
 -- Numbers go up to 2^53. They are formatted, because Lua prints a large one as 1e+15.
 
@@ -316,12 +316,12 @@ local function apply(key, first, last)
       end
     end
 
-    -- What is kept under the key of the request: 'p', the request and the reservation
+    -- What is stored under the key of the request: 'p', the request and the reservation
     -- while it is in progress, then 'a', the request and the answer.
-    local once, kept, mine = tonumber(ARGV[i + 7]), false, nil
+    local once, stored, mine = tonumber(ARGV[i + 7]), false, nil
     if once then
-      kept = answers[once]
-      if kept == nil then kept = call('GET', KEYS[once]) end
+      stored = answers[once]
+      if stored == nil then stored = call('GET', KEYS[once]) end
       mine = 'p' .. sub(ARGV[i + 8], 1, REQUEST) .. id
     end
 
@@ -333,11 +333,11 @@ local function apply(key, first, last)
       -- All reservations of the key have lapsed. This differs from what was counted only
       -- after a server of the version before let one lapse.
       if k and k.last + LAPSE <= now then k.held = 0 end
-      if kept and sub(kept, 2, REQUEST + 1) ~= ARGV[i + 8] then
+      if stored and sub(stored, 2, REQUEST + 1) ~= ARGV[i + 8] then
         reply = { 'conflict', used, 0, 0, epoch }
-      elseif kept and sub(kept, 1, 1) == 'a' then
-        reply = { 'kept', used, 0, 0, epoch, sub(kept, REQUEST + 2) }
-      elseif kept and kept ~= mine then
+      elseif stored and sub(stored, 1, 1) == 'a' then
+        reply = { 'stored', used, 0, 0, epoch, sub(stored, REQUEST + 2) }
+      elseif stored and stored ~= mine then
         reply = { 'in_progress', used, 0, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
       else
         reply = not known and refusal(ceiling, budget, k)
@@ -370,15 +370,15 @@ local function apply(key, first, last)
 
     elseif kind == 'renew' then
       -- A request that takes long has its key for longer.
-      if once and known and (not kept or kept == mine) then answers[once] = mine end
+      if once and known and (not stored or stored == mine) then answers[once] = mine end
       reply = { '', used, 0 }
 
     elseif kind == 'charge' then
       -- Charges without a reservation, as much as a reserve would grant: anything while the
       -- ceiling is not reached.
-      reply = not kept and refusal(tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6]), k)
+      reply = not stored and refusal(tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6]), k)
       if not reply then
-        if not kept then
+        if not stored then
           if epoch == '' then epoch = id end
           exists = true
           spend(ARGV[i + 2], now, k, ARGV[i + 5])
@@ -395,13 +395,13 @@ local function apply(key, first, last)
       local answer = once and sub(ARGV[i + 8], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        if seen and answer ~= '' and kept ~= 'a' .. ARGV[i + 8] and (kept or ARGV[i + 2] ~= '') then
+        if seen and answer ~= '' and stored ~= 'a' .. ARGV[i + 8] and (stored or ARGV[i + 2] ~= '') then
           reply = { 'superseded', used, 0 }
         else
           reply = { seen and 'gone' or 'lost', used, 0 }
         end
       else
-        local superseded = kept and kept ~= mine
+        local superseded = stored and stored ~= mine
         k = by ~= '' and known_key(by)
         local n = #deleted
         deleted[n + 1], deleted[n + 2] = 'r' .. id, 'q' .. seq
@@ -429,7 +429,7 @@ local function apply(key, first, last)
         end
         if answer ~= '' and not superseded then
           answers[once] = 'a' .. ARGV[i + 8]
-        elseif kept and kept == mine then
+        elseif stored and stored == mine then
           answers[once] = false
         end
         if not superseded then spend(ARGV[i + 2], created, k, by) end
@@ -505,13 +505,13 @@ local function apply(key, first, last)
   for n = 1, #deleted, MANY do call('HDEL', key, unpack(deleted, n, math.min(n + MANY - 1, #deleted))) end
   for n = 1, #set, MANY do call('HSET', key, unpack(set, n, math.min(n + MANY - 1, #set))) end
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
-  -- Last: an answer is kept only if it is charged.
-  for once, kept in pairs(answers) do
-    if not kept then
+  -- Last: an answer is stored only if it is charged.
+  for once, stored in pairs(answers) do
+    if not stored then
       call('DEL', KEYS[once])
     else
-      local state = sub(kept, 1, 1)
-      call('SET', KEYS[once], kept, 'PX', state == 'a' and KEEP or state == 'c' and REMEMBER or LEASE)
+      local state = sub(stored, 1, 1)
+      call('SET', KEYS[once], stored, 'PX', state == 'a' and RETAIN or state == 'c' and REMEMBER or LEASE)
     end
   end
 end

@@ -85,7 +85,7 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 // again returns the same reservation as an unsettled one.
 func again(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
-		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, kept: r.kept}
+		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, stored: r.stored}
 }
 
 func TestReserveAndSettle(t *testing.T) {
@@ -385,8 +385,8 @@ func TestRenew(t *testing.T) {
 	if err != nil || granted != 2 {
 		t.Fatalf("%d granted, %v", granted, err)
 	}
-	left := func() time.Duration { return l.client.PTTL(t.Context(), r.kept.key).Val() }
-	if err := l.client.PExpire(t.Context(), r.kept.key, time.Second).Err(); err != nil {
+	left := func() time.Duration { return l.client.PTTL(t.Context(), r.stored.key).Val() }
+	if err := l.client.PExpire(t.Context(), r.stored.key, time.Second).Err(); err != nil {
 		t.Fatal(err)
 	}
 	r.Renew(t.Context())
@@ -394,7 +394,7 @@ func TestRenew(t *testing.T) {
 		t.Errorf("%v left", left())
 	}
 	// Not once another request has the key.
-	if err := l.client.Set(t.Context(), r.kept.key, "pxxxxxxxxxxxxxxxxother", time.Second).Err(); err != nil {
+	if err := l.client.Set(t.Context(), r.stored.key, "pxxxxxxxxxxxxxxxxother", time.Second).Err(); err != nil {
 		t.Fatal(err)
 	}
 	if r.Renew(t.Context()); left() > time.Second {

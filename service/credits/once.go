@@ -16,42 +16,42 @@ type Once struct {
 	Request [16]byte
 }
 
-// kept is a Once in Redis. The zero value is none.
-type kept struct {
+// storedAnswer is a Once in Redis. The zero value is none.
+type storedAnswer struct {
 	key string
 	// content is the digest of the request and, once it is settled, the answer.
 	content string
 }
 
 // in is the answer in Redis, beside the hash of its workspace.
-func (o Once) in(hash string) kept {
+func (o Once) in(hash string) storedAnswer {
 	if o.Key == [16]byte{} {
-		return kept{}
+		return storedAnswer{}
 	}
-	return kept{hash + ":" + base64.RawURLEncoding.EncodeToString(o.Key[:]), string(o.Request[:])}
+	return storedAnswer{hash + ":" + base64.RawURLEncoding.EncodeToString(o.Key[:]), string(o.Request[:])}
 }
 
 // with is the content once the request has an answer.
-func (k kept) with(answer []byte) kept {
-	if k.key != "" {
-		k.content += string(answer)
+func (a storedAnswer) with(answer []byte) storedAnswer {
+	if a.key != "" {
+		a.content += string(answer)
 	}
-	return k
+	return a
 }
 
 // appendTo adds the last two arguments of an operation to a call, and its key if it is new.
 // The first hashes keys are those of hashes.
-func (k kept) appendTo(keys []string, args []any, hashes int) ([]string, []any) {
-	if k.key == "" {
+func (a storedAnswer) appendTo(keys []string, args []any, hashes int) ([]string, []any) {
+	if a.key == "" {
 		return keys, append(args, "", "")
 	}
 	for i := hashes; i < len(keys); i++ {
-		if keys[i] == k.key {
-			return keys, append(args, i+1, k.content)
+		if keys[i] == a.key {
+			return keys, append(args, i+1, a.content)
 		}
 	}
-	keys = append(keys, k.key)
-	return keys, append(args, len(keys), k.content)
+	keys = append(keys, a.key)
+	return keys, append(args, len(keys), a.content)
 }
 
 // lease is how long a request has its key for itself, as in ledger.lua.

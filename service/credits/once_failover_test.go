@@ -32,7 +32,7 @@ func TestAStoredAnswerOutlastsARestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.drop.Store(settleTries)
-	_, err = r.SettleKeeping(t.Context(), 7, []byte("answer"))
+	_, err = r.SettleStoring(t.Context(), 7, []byte("answer"))
 	wantFault(t, err, fault.Unavailable, time.Second)
 	s.end()
 	if err := s.start(); err != nil {
@@ -84,7 +84,7 @@ func TestChargesAndAnswersAreLostTogether(t *testing.T) {
 			try := func(l *Ledger, q request) error {
 				r, _, _, err := l.ReserveOnce(t.Context(), ws, ceiling, "search_accounts", 100, Key{}, q.Once)
 				if err == nil && r != nil {
-					_, err = r.SettleKeeping(t.Context(), q.cost, []byte("answer"))
+					_, err = r.SettleStoring(t.Context(), q.cost, []byte("answer"))
 				}
 				return err
 			}

@@ -24,7 +24,7 @@ func once(t testing.TB, l *Ledger, ws string, o Once) (*Reservation, []byte, err
 
 func keep(t testing.TB, r *Reservation, delivered int64, answer string) Window {
 	t.Helper()
-	w, err := r.SettleKeeping(t.Context(), delivered, []byte(answer))
+	w, err := r.SettleStoring(t.Context(), delivered, []byte(answer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,12 +155,12 @@ func TestOneOfTwoIsCharged(t *testing.T) {
 	if err != nil || answer != nil {
 		t.Fatalf("after the lease: %q, %v", answer, err)
 	}
-	if _, err := slow.SettleKeeping(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
+	if _, err := slow.SettleStoring(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
 		t.Errorf("settled while the other runs: %v", err)
 	}
 	keep(t, fast, 3, "fast")
 	// The same reply, had the one to its settlement been lost.
-	if _, err := again(slow).SettleKeeping(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
+	if _, err := again(slow).SettleStoring(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
 		t.Errorf("settled again: %v", err)
 	}
 	keep(t, again(fast), 3, "fast")
@@ -208,7 +208,7 @@ func TestManyAtOnce(t *testing.T) {
 				kept.Add(1)
 			default:
 				charged.Add(1)
-				if _, err := r.SettleKeeping(t.Context(), 4, []byte("a")); err != nil {
+				if _, err := r.SettleStoring(t.Context(), 4, []byte("a")); err != nil {
 					t.Error(err)
 				}
 			}

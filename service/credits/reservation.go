@@ -28,7 +28,7 @@ type Reservation struct {
 	createdAt time.Time // by the ledger's local clock
 	seq       int64
 	epoch     string
-	kept      kept
+	stored    storedAnswer
 
 	once   sync.Once
 	window Window
@@ -64,19 +64,19 @@ func chargesOf(charges []Charge) string {
 // fault.Unavailable when Redis stays unavailable or has lost the reservation; fault.Internal
 // for an amount out of range, which charges nothing.
 func (r *Reservation) Settle(ctx context.Context, delivered int64) (Window, error) {
-	return r.SettleKeeping(ctx, delivered, nil)
+	return r.SettleStoring(ctx, delivered, nil)
 }
 
-// SettleKeeping is Settle for a request with an answer, and stores the answer if the
+// SettleStoring is Settle for a request with an answer, and stores the answer if the
 // reservation was made by ReserveOnce: Redis charges and stores in one step. nil means that
 // the request failed and may be repeated. Of answers that delivered nothing 2,000 an hour are
 // stored. Error: fault.IdempotencyInProgress, uncharged, if another request got the key
 // because this one took more than 5 s.
-func (r *Reservation) SettleKeeping(ctx context.Context, delivered int64, answer []byte) (Window, error) {
+func (r *Reservation) SettleStoring(ctx context.Context, delivered int64, answer []byte) (Window, error) {
 	return r.SettleItems(ctx, []Charge{{r.operation, delivered}}, answer)
 }
 
-// SettleItems is SettleKeeping for a batch: each operation is charged for its items.
+// SettleItems is SettleStoring for a batch: each operation is charged for its items.
 func (r *Reservation) SettleItems(ctx context.Context, charges []Charge, answer []byte) (Window, error) {
 	r.once.Do(func() {
 		var delivered int64
@@ -87,7 +87,7 @@ func (r *Reservation) SettleItems(ctx context.Context, charges []Charge, answer 
 				return
 			}
 		}
-		r.window, r.err = r.settle(context.WithoutCancel(ctx), chargesOf(charges), r.kept.with(answer))
+		r.window, r.err = r.settle(context.WithoutCancel(ctx), chargesOf(charges), r.stored.with(answer))
 		if r.err != nil && fault.CodeOf(r.err) != fault.IdempotencyInProgress {
 			r.ledger.logUncertain(ctx, r.workspace, r.id, charges, r.err)
 		}
@@ -101,9 +101,9 @@ func (l *Ledger) logUncertain(ctx context.Context, workspace, id string, charges
 		"workspace", workspace, "id", id, "charges", chargesOf(charges), "error", err)
 }
 
-func (r *Reservation) settle(ctx context.Context, charges string, k kept) (Window, error) {
+func (r *Reservation) settle(ctx context.Context, charges string, a storedAnswer) (Window, error) {
 	old := r.ledger.localClock().Sub(r.createdAt) >= forgetAfter
-	answer, err := r.ledger.insist(ctx, r.key, "settle", k, r.id, charges, r.seq, r.epoch, r.by.ID, 0)
+	answer, err := r.ledger.insist(ctx, r.key, "settle", a, r.id, charges, r.seq, r.epoch, r.by.ID, 0)
 	if err != nil {
 		return Window{}, err
 	}
@@ -111,10 +111,10 @@ func (r *Reservation) settle(ctx context.Context, charges string, k kept) (Windo
 }
 
 // insist repeats a call while Redis is unavailable, settleTries times.
-func (l *Ledger) insist(ctx context.Context, key, kind string, k kept, args ...any) (reply, error) {
+func (l *Ledger) insist(ctx context.Context, key, kind string, a storedAnswer, args ...any) (reply, error) {
 	pause := settlePause
 	for try := 1; ; try++ {
-		answer, err := l.callOnce(ctx, key, kind, k, args...)
+		answer, err := l.callOnce(ctx, key, kind, a, args...)
 		if fault.CodeOf(err) != fault.Unavailable || try == settleTries {
 			return answer, err
 		}
@@ -128,8 +128,8 @@ func (l *Ledger) insist(ctx context.Context, key, kind string, k kept, args ...a
 // Renew renews the lease of the key of a slow request. Without a key it does nothing, and its
 // failure is no error: another request may then take the key.
 func (r *Reservation) Renew(ctx context.Context) {
-	if r.kept.key != "" {
-		_, _ = r.ledger.call(ctx, r.key, "renew", r.kept, r.id, "", "", "", r.by.ID, 0)
+	if r.stored.key != "" {
+		_, _ = r.ledger.call(ctx, r.key, "renew", r.stored, r.id, "", "", "", r.by.ID, 0)
 	}
 }
 

@@ -18,9 +18,9 @@ type Notices interface {
 const (
 	// noticeWindow is that of credits.
 	noticeWindow = 24 * time.Hour
-	// noticeAgain is how long a server remembers that a workspace was notified before it asks
+	// renotifyAfter is how long a server remembers that a workspace was notified before it asks
 	// Postgres.
-	noticeAgain   = 10 * time.Minute
+	renotifyAfter = 10 * time.Minute
 	noticeTimeout = 10 * time.Second
 )
 
@@ -63,7 +63,7 @@ func (c *Credits) due(n notice) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if last, ok := c.asked[n]; ok && now.Sub(last) < noticeAgain {
+	if last, ok := c.asked[n]; ok && now.Sub(last) < renotifyAfter {
 		return false
 	}
 	if c.asked == nil || len(c.asked) > 10_000 {

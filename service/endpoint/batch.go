@@ -329,10 +329,10 @@ type storedItem struct {
 
 // itemOnce runs do for an item of a batch, or returns what it did for an earlier request.
 func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err error) {
-	if !c.Keeping() {
+	if !c.Idempotent() {
 		return do(i), nil
 	}
-	kept, again, err := c.onceFor(i+1, func() ([]byte, error) {
+	stored, again, err := c.onceFor(i+1, func() ([]byte, error) {
 		if r = do(i); r.Err != nil {
 			return nil, r.Err
 		}
@@ -355,7 +355,7 @@ func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err e
 		return r, nil
 	}
 	var item storedItem
-	if err := json.Unmarshal(kept, &item); err != nil {
+	if err := json.Unmarshal(stored, &item); err != nil {
 		return r, err
 	}
 	r = BatchResult{ID: item.ID}

@@ -29,15 +29,15 @@ func (c *Call) MeteredGet(get func(ctx context.Context) (jsontext.Value, error))
 		}
 		r, cost, err := c.recordReply(record)
 		if err == nil && cost > 0 {
-			err = c.Keep(CreditsOnly{}, "", nil)
+			err = c.Store(CreditsOnly{}, "", nil)
 		}
 		return r, cost, err
-	}, func(ctx context.Context, kept StoredPage) (Reply, error) {
+	}, func(ctx context.Context, stored StoredPage) (Reply, error) {
 		record, err := get(ctx)
 		if err == nil && c.revalidates(record) {
 			return Reply{Data: notModified{}}, nil
 		}
-		return Reply{record, kept.Metadata}, err
+		return Reply{record, stored.Metadata}, err
 	})
 }
 

@@ -39,7 +39,7 @@ type Ledger interface {
 	ReserveItems(
 		ctx context.Context, workspace string, ceiling int64, operation string, amounts []int64, by credits.Key,
 		once credits.Once,
-	) (r *credits.Reservation, granted int, kept []byte, w credits.Window, err error)
+	) (r *credits.Reservation, granted int, stored []byte, w credits.Window, err error)
 	ReserveOnce(
 		ctx context.Context, workspace string, ceiling int64, operation string, amount int64, by credits.Key,
 		once credits.Once,
@@ -296,8 +296,8 @@ type Endpoint struct {
 	Item   *schema.Schema
 	Items  string
 	Handle Handler
-	// again answers a repetition from what the call stored; nil: the stored answer as it is.
-	again func(c *Call, kept []byte) (Reply, error)
+	// replay answers a repetition from what the call stored; nil: the stored answer as it is.
+	replay func(c *Call, stored []byte) (Reply, error)
 }
 
 // Reply is a successful answer: { data, metadata }.

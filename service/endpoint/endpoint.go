@@ -14,9 +14,9 @@ import (
 	"atlas/service/openapi"
 )
 
-// Answering is the endpoint with another handler for repetitions.
-func (e Endpoint) Answering(again func(c *Call, kept []byte) (Reply, error)) Endpoint {
-	e.again = again
+// Replaying is the endpoint with another handler for repetitions.
+func (e Endpoint) Replaying(replay func(c *Call, stored []byte) (Reply, error)) Endpoint {
+	e.replay = replay
 	return e
 }
 

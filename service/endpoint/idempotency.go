@@ -101,15 +101,15 @@ func digest(texts ...[]byte) [16]byte {
 	return [16]byte(h.Sum(nil))
 }
 
-// Keeping reports whether the answer is stored for repetitions.
-func (c *Call) Keeping() bool { return c.Once != workspace.Once{} }
+// Idempotent reports whether the answer is stored for repetitions.
+func (c *Call) Idempotent() bool { return c.Once != workspace.Once{} }
 
 // countKey counts a request with a key by its outcome, except requests that need no key, such
 // as dry runs.
 func (c *Call) countKey(err error) {
 	var outcome string
 	switch code := fault.CodeOf(err); {
-	case !c.Keeping():
+	case !c.Idempotent():
 		return
 	case c.Gin.Writer.Header().Get(headerReplayed) != "":
 		outcome = "replayed"
@@ -127,10 +127,10 @@ func (c *Call) countKey(err error) {
 	c.server.Meter.Idempotency(outcome)
 }
 
-// Replay answers a repetition with what again makes of the stored answer. It costs nothing,
+// Replay answers a repetition with what replay makes of the stored answer. It costs nothing,
 // and draws on the token bucket of its caller.
-func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept StoredPage) (Reply, error)) (Reply, error) {
-	page, err := readStoredPage(kept)
+func (c *Call) Replay(stored []byte, replay func(ctx context.Context, stored StoredPage) (Reply, error)) (Reply, error) {
+	page, err := readStoredPage(stored)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -138,7 +138,7 @@ func (c *Call) Replay(kept []byte, again func(ctx context.Context, kept StoredPa
 		return Reply{}, err
 	}
 	c.Gin.Header(headerReplayed, strconv.FormatBool(true))
-	return again(c.Context(), page)
+	return replay(c.Context(), page)
 }
 
 // StoredPage is the stored form of an answer with records: its other parts, and the ids of the
@@ -161,9 +161,9 @@ func (p StoredPage) Had() func(id string) bool {
 	return func(id string) bool { return all[id] }
 }
 
-// Keep stores an answer.
-func (c *Call) Keep(metadata any, from string, ids []uuid.UUID) (err error) {
-	if c.Keeping() {
+// Store stores an answer.
+func (c *Call) Store(metadata any, from string, ids []uuid.UUID) (err error) {
+	if c.Idempotent() {
 		c.Stored, err = StoredFormOf(metadata, from, ids)
 	}
 	return err
@@ -182,24 +182,24 @@ func StoredFormOf(metadata any, from string, ids []uuid.UUID) ([]byte, error) {
 	if b, err = packed(b); err != nil {
 		return nil, err
 	}
-	kept := binary.AppendUvarint(nil, uint64(len(b)))
-	kept = append(kept, b...)
+	stored := binary.AppendUvarint(nil, uint64(len(b)))
+	stored = append(stored, b...)
 	for _, id := range ids {
-		kept = append(kept, id[:]...)
+		stored = append(stored, id[:]...)
 	}
-	return kept, nil
+	return stored, nil
 }
 
-// KeepRows stores a page of records, which have all of their members.
-func (c *Call) KeepRows(metadata any, rows []jsontext.Value) error {
-	if !c.Keeping() {
+// StoreRows stores a page of records, which have all of their members.
+func (c *Call) StoreRows(metadata any, rows []jsontext.Value) error {
+	if !c.Idempotent() {
 		return nil
 	}
 	ids, err := book.RecordIDs(rows)
 	if err != nil {
 		return err
 	}
-	return c.Keep(metadata, "", ids)
+	return c.Store(metadata, "", ids)
 }
 
 // packFrom is the length in bytes from which the head of a stored page is compressed. Reasons
@@ -231,12 +231,12 @@ func unpacked(b []byte) ([]byte, error) {
 	return io.ReadAll(r) // what we packed
 }
 
-func readStoredPage(kept []byte) (p StoredPage, err error) {
-	n, size := binary.Uvarint(kept)
-	if size <= 0 || n > uint64(len(kept)-size) { // #nosec G115 -- a length is not negative
+func readStoredPage(stored []byte) (p StoredPage, err error) {
+	n, size := binary.Uvarint(stored)
+	if size <= 0 || n > uint64(len(stored)-size) { // #nosec G115 -- a length is not negative
 		return p, fault.New(fault.Internal, "a stored answer is unreadable")
 	}
-	head, ids := kept[size:size+int(n)], kept[size+int(n):] // #nosec G115 -- at most its length
+	head, ids := stored[size:size+int(n)], stored[size+int(n):] // #nosec G115 -- at most its length
 	if head, err = unpacked(head); err != nil {
 		return p, err
 	}

@@ -24,7 +24,7 @@ func FuzzStoredPage(f *testing.F) {
 		}
 		text, from = strings.ToValidUTF8(text, "?"), strings.ToValidUTF8(from, "?")
 		c := &Call{Once: workspace.Once{Key: [16]byte{1}}}
-		if err := c.Keep(map[string]string{"text": text}, from, want); err != nil {
+		if err := c.Store(map[string]string{"text": text}, from, want); err != nil {
 			t.Fatal(err)
 		}
 		p, err := readStoredPage(c.Stored)

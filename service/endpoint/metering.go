@@ -79,20 +79,20 @@ func (c *Call) reserved() bool { return c.Gin.Writer.Header().Get(headerCeiling)
 
 // Metered reserves the maximum that the operation may deliver, runs it, and charges
 // what it delivered before the answer is sent. A failed operation costs nothing. A
-// repetition is answered by again from what run kept of the first answer.
+// repetition is answered by replay from what run stored of the first answer.
 func (c *Call) Metered(
 	most int, run func(ctx context.Context) (r Reply, delivered int, err error),
-	again func(ctx context.Context, kept StoredPage) (Reply, error),
+	replay func(ctx context.Context, stored StoredPage) (Reply, error),
 ) (Reply, error) {
 	w := c.Principal.Workspace
-	reservation, kept, window, err := c.server.Ledger.ReserveOnce(
+	reservation, stored, window, err := c.server.Ledger.ReserveOnce(
 		c.Context(), w.ID.String(), w.CreditCeiling, c.Route.Operation, int64(most), c.Key(), credits.Once(c.Once),
 	)
 	if err := c.Reservation(window, err); err != nil {
 		return Reply{}, err
 	}
-	if kept != nil {
-		return c.Replay(kept, again)
+	if stored != nil {
+		return c.Replay(stored, replay)
 	}
 	c.server.Meter.CreditsReserved(c.Route.Operation, int64(most))
 	// Releases the reservation if run fails or panics. After a settlement it does nothing.
@@ -101,7 +101,7 @@ func (c *Call) Metered(
 	if err != nil {
 		return Reply{}, err
 	}
-	if window, err = reservation.SettleKeeping(c.Context(), int64(delivered), c.Stored); err != nil {
+	if window, err = reservation.SettleStoring(c.Context(), int64(delivered), c.Stored); err != nil {
 		return Reply{}, err
 	}
 	c.ShowCharged(window, []credits.Charge{{Operation: c.Route.Operation, Credits: int64(delivered)}})

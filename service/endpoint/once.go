@@ -9,10 +9,10 @@ import (
 
 // handleOnce is handle, or the stored answer of the earlier request that this one repeats.
 func (c *Call) handleOnce() (r Reply, err error) {
-	if !c.Keeping() || !c.Route.changes() {
+	if !c.Idempotent() || !c.Route.changes() {
 		return c.handle()
 	}
-	kept, again, err := c.onceFor(0, func() ([]byte, error) {
+	stored, again, err := c.onceFor(0, func() ([]byte, error) {
 		if r, err = c.handle(); err != nil || c.Unfinished {
 			return nil, err
 		}
@@ -27,10 +27,10 @@ func (c *Call) handleOnce() (r Reply, err error) {
 		}
 	}
 	c.Gin.Header(headerReplayed, strconv.FormatBool(true))
-	if c.Route.again != nil {
-		return c.Route.again(c, kept)
+	if c.Route.replay != nil {
+		return c.Route.replay(c, stored)
 	}
-	return Reply{Data: rendered(kept)}, nil
+	return Reply{Data: rendered(stored)}, nil
 }
 
 // handle runs the route's handler, after the credit check of a free route. If the route takes
@@ -55,7 +55,7 @@ func (c *Call) handle() (Reply, error) {
 }
 
 // onceFor runs do with a context that makes its changes part of the request.
-func (c *Call) onceFor(part int, do func() ([]byte, error)) (kept []byte, again bool, err error) {
+func (c *Call) onceFor(part int, do func() ([]byte, error)) (stored []byte, again bool, err error) {
 	request := c.Gin.Request
 	defer func() { c.Gin.Request = request }()
 	return c.server.Answers.Once(c.Context(), c.Workspace(), c.Once, part, func(ctx context.Context) ([]byte, error) {

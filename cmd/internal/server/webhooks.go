@@ -74,14 +74,14 @@ func wireWebhooks(
 		Ran: func(outcome string) { metrics.JobDone(telemetry.JobEvents, outcome) },
 	}
 	r.background(dispatcher.Run)
-	r.background(func(ctx context.Context) { keepJobs(ctx, system, sealer, log) })
+	r.background(func(ctx context.Context) { maintainJobs(ctx, system, sealer, log) })
 	return &webhooks.Webhooks{Store: store, Guard: guard, Sealer: sealer, Limits: c.bounds(), Queued: sending.Wake, Now: r.options.Now},
 		&delivery.Credits{Notices: system, Made: sending.Wake, Log: log, Now: r.options.Now}
 }
 
-// keepJobs deletes old jobs until ctx ends. First it reseals secrets whose key was
+// maintainJobs deletes old jobs until ctx ends. First it reseals secrets whose key was
 // replaced.
-func keepJobs(ctx context.Context, system *postgres.System, sealer webhooks.Sealer, log *slog.Logger) {
+func maintainJobs(ctx context.Context, system *postgres.System, sealer webhooks.Sealer, log *slog.Logger) {
 	lost, err := system.ResealWebhooks(ctx, sealer)
 	switch {
 	case ctx.Err() != nil:

@@ -210,7 +210,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err := wireAuditLog(c, w, store, system, cursors, clock.Now, log); err != nil {
 		return nil, err
 	}
-	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { keepFeed(ctx, c, background, store, system, log) }, log))
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { maintainFeed(ctx, c, background, store, system, log) }, log))
 	stopSweep, closeProjector, unhurriedRecords := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, clock.Now, log)
 	w.jobs = append(w.jobs, stopSweep, watchViews(store, system, unhurriedRecords, metrics, clock.Now, log))
 	w.backends = append(w.backends, closeProjector)
