@@ -26,7 +26,14 @@ func isBusy(err error) bool {
 // maintainFeed settles the feed, moves what workspaces hold of merged records, and deletes old
 // changes, including those of workspaces, stored answers and links to erase, until ctx
 // ends. It logs the first failure and the first success after failures.
-func maintainFeed(ctx context.Context, c Config, background *elastic.Client, store *postgres.Store, system *postgres.System, log *slog.Logger) {
+func maintainFeed(
+	ctx context.Context,
+	c Config,
+	background *elastic.Client,
+	store *postgres.Store,
+	system *postgres.System,
+	log *slog.Logger,
+) {
 	f := &feed.Feed{
 		Store: system, Elastic: background, Names: c.Names(),
 		Live: &search.Engine{Elastic: background, Names: c.Names(), Timeout: c.SearchTimeout},
