@@ -11,16 +11,15 @@ import (
 
 // Suppressions say which records to leave out. *eraser.Eraser implements it.
 type Suppressions interface {
-	// Current returns the present list, nil if nothing is suppressed. It fails if the list
+	// Current returns the current list, nil if nothing is suppressed. It fails if the list
 	// cannot be compared with records.
 	Current(ctx context.Context) (*erasure.Set, error)
-	// Purge removes suppressed records from a complete generation before searches use it,
-	// and returns their number. The entries of the list up to a position
-	// (erasure.Set.Through) were already applied to the generation. The caller holds the
-	// lease of writers.
+	// Purge removes suppressed records from a complete generation before searches use it, and
+	// returns their number. Entries of the list up to through (erasure.Set.Through) were
+	// already applied to the generation. The caller holds the lease of writers.
 	Purge(ctx context.Context, generation string, through int64) (map[catalog.Dataset]int64, error)
-	// AddIDs suppresses the ids of records that other values left out, and returns how many
-	// it added. A repetition adds nothing.
+	// AddIDs suppresses the ids of records that were left out because of other values, and
+	// returns how many it added. A repetition adds nothing.
 	AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error)
 }
 
@@ -37,8 +36,9 @@ func ValuesOf(r document.Record) erasure.Values {
 	return v
 }
 
-// Identify reads a line that is no record: its values, and its updated_at in milliseconds, nil
-// without one. known is false if its id or its time cannot be told: such a line decides nothing.
+// Identify reads the values and the updated_at, in milliseconds, of a line that is no record;
+// updated is nil without one. known is false if the id or the time is unreadable: such a line
+// changes nothing.
 func Identify(line []byte) (v erasure.Values, updated *int64, known bool) {
 	updated, known = document.LineTime(line)
 	v, _ = erasure.Read(line)
@@ -46,8 +46,8 @@ func Identify(line []byte) (v erasure.Values, updated *int64, known bool) {
 	return v, updated, known && v.ID != ""
 }
 
-// readSuppressions reads which records to leave out. A process that resumes a load may
-// leave out more than the previous one; purge removes the rest.
+// readSuppressions reads which records to leave out. A resumed load may leave out more than
+// before; purge removes the rest.
 func (l *load) readSuppressions(ctx context.Context) (err error) {
 	if l.Suppressions == nil {
 		return nil
@@ -68,7 +68,7 @@ func (l *load) readSuppressions(ctx context.Context) (err error) {
 	return nil
 }
 
-// purge removes records from the new generation that were suppressed after their lines were
+// purge removes from the new generation the records that were suppressed after their lines were
 // read, and returns their number.
 func (l *load) purge(ctx context.Context) (all int64, err error) {
 	if l.Suppressions == nil {
@@ -102,8 +102,8 @@ func IDsNote(added int) string {
 	return fmt.Sprintf("ids suppressed, of records that another suppressed value left out: %d (atlas suppress list)", added)
 }
 
-// leftOut is the entry of a line that is left out, with the suppressions that the record's id is
-// to be added to. An older line of the same id must not become effective instead.
+// leftOut is the stored entry of a line that is left out, so that no older line of its id takes
+// effect. It names the suppressions to which the id is to be added.
 func (l *load) leftOut(payload []byte, d catalog.Dataset, v erasure.Values) []byte {
 	return document.AppendSuppressedBinary(payload[:0], l.suppressed.Takes(d, v.ID, l.suppressed.Find(d, v))...)
 }

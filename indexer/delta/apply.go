@@ -20,10 +20,10 @@ import (
 
 // Apply applies the changes of files to the served generation (docs/data.md, "Deltas"). It
 // leaves out and reports lines that are neither records nor deletions, and records that
-// Elasticsearch refuses. Every other failure ends it, and the same call resumes it: a wrong
-// input (fault.BadRequest), a backend that is unavailable for too long (fault.Unavailable),
-// a lost lease, a cancelled context, a crash. A call first finishes an unfinished delta,
-// even if that has other files. The Report is valid after an error too.
+// Elasticsearch refuses. Every other failure ends it, and the same call resumes it: wrong input
+// (fault.BadRequest), a backend that is unavailable for too long (fault.Unavailable), a lost
+// lease, a cancelled context, a crash. A call first finishes an interrupted delta, even one of
+// other files. The Report is valid after an error too.
 func Apply(ctx context.Context, o Options) (Report, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -249,8 +249,8 @@ func (a *apply) chooseStart(s *state, l live) error {
 	case s.Generation == l.generation && (marked || s.Stage == publishing):
 		return nil
 	case s.Generation == l.generation:
-		// The delta has not begun, or another process abandoned it and may have written
-		// since. Dirty records stay dirty.
+		// The delta has not begun, or another process abandoned it and may have written since.
+		// Dirty records stay dirty.
 	case s.Generation == "":
 		// A new delta.
 	default:
@@ -295,8 +295,8 @@ func (a *apply) save() error {
 // notifyPage is how many records the listener gets in one call.
 const notifyPage = 1_000
 
-// notify publishes the changes in the feed and calls the listener. Searches see all changes
-// by now.
+// notify publishes the changes in the feed and calls the listener, when searches see all
+// changes.
 func (a *apply) notify(ctx context.Context) error {
 	a.Progress(indexer.Progress{Phase: Publishing, Elapsed: time.Since(a.began)})
 	if err := a.Feed.Publish(ctx, a.state.Delta); err != nil {
@@ -341,8 +341,8 @@ func (a *apply) close() error {
 		case to == a.DeadLetters:
 			return fault.Wrap(err, fault.Internal, "what was left out cannot be written to %s", to)
 		default:
-			// An earlier call requested this path. An error here would block this delta,
-			// and all later ones.
+			// An earlier call asked for this path. An error here would block this delta and all
+			// later ones.
 			a.note(fmt.Sprintf("what the delta %s left out cannot be written to %s, and is in the work folder: %v", a.state.Delta, to, err))
 			to = ""
 		}
@@ -364,7 +364,7 @@ func (a *apply) close() error {
 	return nil
 }
 
-// namesOf returns the names of the files in reports: base names, or paths if two files have
+// namesOf returns the names of the files for reports: base names, or the paths of files with
 // the same base name.
 func namesOf(inputs []inputStamp) []string {
 	count := map[string]int{}

@@ -12,9 +12,9 @@ import (
 	"atlas/internal/fault"
 )
 
-// checkDeadLettersPath refuses an unusable path for dead letters before any other work. The
-// file may replace another file of that name, but not an input, a device, a pipe, a link or
-// a folder.
+// checkDeadLettersPath refuses an unusable path for dead letters before any work is done. The
+// path may be that of an existing file, but not of an input, a device, a pipe, a link or a
+// folder.
 func checkDeadLettersPath(path string, inputs []inputStamp) error {
 	if err := replaceable(path); err != nil {
 		return fault.Wrap(err, fault.BadRequest, "the dead letters cannot be written to %s", path)
@@ -82,9 +82,9 @@ func (a *apply) copyDeadLetters(path string) error {
 	return durable.ReplaceFrom(path, file)
 }
 
-// redirect decides where an interrupted delta writes its dead letters. If it is the delta
-// of this call, that is the path of this call. The dead letters of another delta must
-// replace neither those of this call nor one of its inputs.
+// redirect sets where an interrupted delta writes its dead letters: to the path of this call if
+// it is the same delta. The dead letters of another delta must not replace those of this call
+// or one of its inputs.
 func (a *apply) redirect(before *state) {
 	switch to := before.DeadLettersTo; {
 	case equalInputs(before.Inputs, a.inputs):

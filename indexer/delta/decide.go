@@ -52,12 +52,12 @@ func (o outcome) counter(c *Counts) *int64 {
 }
 
 // decide returns the effect of an entry on the present record, nil for none. gone is the
-// updated_at of a remembered deletion, started the time of the delta, both in milliseconds.
-// The later updated_at wins; if they are equal the delta wins, so that a second application
-// changes nothing. A deletion without updated_at always wins.
+// updated_at of a remembered deletion, started the time of the delta, both in milliseconds. The
+// later updated_at wins. If both are equal the delta wins, so that applying it twice changes
+// nothing. A deletion without updated_at always wins.
 //
-// Times that the line omits are added to the entry's record: created_at and detected_at of
-// the present record, and the time of the delta as updated_at, unless nothing else changes.
+// It adds the times that the line omits to the entry's record: created_at and detected_at of
+// the present record, and the time of the delta as updated_at if anything else changes.
 func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	at := e.updatedAt(started)
 	if e.deleted {
@@ -107,8 +107,8 @@ func decide(e entry, old *document.Record, gone *int64, started int64) outcome {
 	}
 }
 
-// deletedAt is the updated_at of a tombstone. If the line has none, it is later than the
-// updated_at of the deleted record.
+// deletedAt is the updated_at of a tombstone. Without one in the line, it is later than that of
+// the deleted record.
 func (e entry) deletedAt(old *document.Record, started int64) int64 {
 	at := e.updatedAt(started)
 	if old != nil && e.updated == noTime.UnixMilli() {

@@ -9,8 +9,8 @@ import (
 	"atlas/search/document"
 )
 
-// skipUnchanged drops the documents that the index already has. The records of the items
-// are equal; only the digests show whether the fields that only searches use are equal too.
+// skipUnchanged drops the documents that the index already has. The records of these items are
+// unchanged; the digests show whether the fields that only searches use are, too.
 func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) error {
 	if len(items) == 0 {
 		return nil
@@ -28,8 +28,8 @@ func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) 
 	return nil
 }
 
-// findLate finds the new signals of an interrupted attempt. If the feed was settled
-// meanwhile, readers of later arrivals may not have seen them; so they arrive now.
+// findLate finds the new signals that an interrupted attempt wrote. If the feed was settled
+// since, readers of later arrivals may have missed them, so they arrive now.
 func (a *apply) findLate(ctx context.Context, index string, items []*item) error {
 	var again []*item
 	for _, it := range items {

@@ -22,16 +22,16 @@ var noTime = time.UnixMilli(-1 << 60)
 // entry is a change of one record.
 type entry struct {
 	id recordID
-	// file and line are the position of the line. file counts Options.Files and then
+	// file and line are the position of the line; file is an index into Options.Files and then
 	// Options.Corrected.
 	file int
 	line int64
-	// deleted means that the record is deleted; then record is empty. into is the record
-	// that it was merged into, if any.
+	// deleted is for a record that is deleted; record is then empty. into is the record that it
+	// was merged into, if any.
 	deleted bool
 	into    recordID
-	// suppressed means that the record is left out, whatever its line says; then deleted is
-	// set. by are the suppressions that its id is to be added to.
+	// suppressed is for a record that is left out, whatever its line says; deleted is then set.
+	// by are the suppressions to which its id is to be added.
 	suppressed bool
 	by         []uuid.UUID
 	// updated is the updated_at of a deletion, in milliseconds; noTime without one.
@@ -39,7 +39,7 @@ type entry struct {
 	record  document.Record
 }
 
-// updatedAt is the entry's updated_at, by default the start time of the delta, both in
+// updatedAt is the entry's updated_at, or else the start time of the delta, both in
 // milliseconds.
 func (e entry) updatedAt(started int64) int64 {
 	updated := e.updated
@@ -133,8 +133,8 @@ func decodeEntry(d catalog.Dataset, id recordID, b []byte) (entry, error) {
 	return e, err
 }
 
-// sortKey orders entries by id. Entries of one id are in descending order of updated_at,
-// file and line, so that the first one wins.
+// sortKey orders entries by id, and those of one id with the effective one first: the highest
+// updated_at, file and line.
 func (e entry) sortKey(b []byte, started int64) []byte {
 	b = append(b[:0], e.id[:]...)
 	for _, n := range []int64{e.updatedAt(started), int64(e.file), e.line} {

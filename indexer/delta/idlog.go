@@ -12,8 +12,8 @@ func (id recordID) String() string { return uuid.UUID(id).String() }
 // after reports whether the id sorts after another one.
 func (id recordID) after(other recordID) bool { return bytes.Compare(id[:], other[:]) > 0 }
 
-// idLog is an append-only file of ids. Opening it cuts off a partly written id. Superfluous
-// ids are harmless.
+// idLog is an append-only file of ids. Opening it cuts off an id that was written in part.
+// Extra ids are harmless.
 type idLog struct {
 	file *os.File
 	buf  []byte

@@ -19,8 +19,7 @@ import (
 const deletedKey = "deleted"
 
 // parseLine parses a line of a dataset: a record or a merge, as in a load, or a deletion,
-// {"id": …, "deleted": true} with or without updated_at. A line with problems is none of
-// these.
+// {"id": …, "deleted": true} with or without updated_at. With problems the entry is zero.
 func parseLine(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	if m, is, problems := document.ParseMerge(d, line); is {
 		return mergeEntry(m, problems)
@@ -70,8 +69,8 @@ func parseRecord(d catalog.Dataset, line []byte) (entry, []document.Problem) {
 	return entry{id: document.IDBytes(record.ID()), record: record}, nil
 }
 
-// parseDeletion parses an object with "deleted": true. Other keys are problems: in a whole
-// record the key may mean something else.
+// parseDeletion parses an object with "deleted": true. Other keys are problems: it can be a
+// record in which that key means something else.
 func parseDeletion(line []byte) (entry, []document.Problem) {
 	e := entry{deleted: true, updated: noTime.UnixMilli()}
 	var problems []document.Problem
@@ -123,10 +122,9 @@ func parseDeletion(line []byte) (entry, []document.Problem) {
 	return e, problems
 }
 
-// parseDeadLetter returns the line in a dead letter; known reports whether it is a dead
-// letter. With a problem, corrected is the dead letter itself, so that nothing is lost: a
-// dead letter without a dataset contains another one, and is parsed as that when it comes
-// back.
+// parseDeadLetter returns the line in a dead letter; known is false for any other object. With
+// a problem, corrected is the whole dead letter, so that nothing is lost: the new dead letter
+// then contains the old one, and is parsed as the old one when it comes back.
 func parseDeadLetter(line []byte) (d catalog.Dataset, corrected []byte, known bool, problems []document.Problem) {
 	var l journal.DeadLetter
 	if err := json.Unmarshal(line, &l); err != nil {

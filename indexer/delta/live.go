@@ -55,8 +55,8 @@ func (a *apply) findLive(ctx context.Context) (live, error) {
 	return l, a.checkFolding(ctx, l)
 }
 
-// checkFolding refuses a generation whose texts another version folded: searches would not
-// find the documents of a delta like the others.
+// checkFolding refuses a generation whose texts another version folded: searches would not find
+// the documents of a delta like the others.
 func (a *apply) checkFolding(ctx context.Context, l live) error {
 	var all map[string]elastic.MappingMeta
 	err := a.Retry.Do(ctx, func(ctx context.Context) (err error) {
@@ -76,8 +76,8 @@ func (a *apply) checkFolding(ctx context.Context, l live) error {
 	return nil
 }
 
-// setMarks adds the alias of a delta to the indices or, with remove, removes the
-// aliases of deltas.
+// setMarks adds the alias of a delta to the indices or, with remove, removes the aliases of
+// deltas.
 func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...string) error {
 	return a.Retry.Do(ctx, func(ctx context.Context) error {
 		// Read each time: the change may have been made although its answer was lost.
@@ -101,7 +101,7 @@ func (a *apply) setMarks(ctx context.Context, l live, remove bool, deltas ...str
 }
 
 // refuseForeign refuses to apply a delta while one of another work folder is unfinished:
-// related records may not follow its changes yet, and only its work folder knows which.
+// related records may still lack its changes, and only that work folder knows which.
 func (a *apply) refuseForeign(ctx context.Context, l live, own string) error {
 	var erasures []string
 	foreign := slices.DeleteFunc(slices.Clone(l.marks), func(delta string) bool {

@@ -18,8 +18,8 @@ type work struct {
 	unmerged merges.Reason
 }
 
-// mergeIterator merges the list of a dataset with its dirty records, in the order of ids,
-// starting where the pass had stopped.
+// mergeIterator merges the list of a dataset with its dirty records by id, from where the pass
+// stopped.
 type mergeIterator struct {
 	dataset             catalog.Dataset
 	path                string // of the list

@@ -16,9 +16,9 @@ import (
 	"atlas/search/document"
 )
 
-// A merge deletes a record and names its target. The target must exist after the delta, or
-// be merged into a record that does. Before a pass writes anything it finds the merges that
-// cannot be applied; they become dead letters.
+// A merge deletes a record and names its target. The target must exist after the delta, or be
+// merged into a record that does. Before its first write, a pass turns the merges that cannot
+// be applied into dead letters.
 
 // findUnmerged lists the merges of a dataset that cannot be applied, unless the state has
 // the list.
@@ -165,8 +165,8 @@ func (a *apply) became(
 	return became, nil
 }
 
-// decideMerge completes the outcome of an entry that merges the record. The merge of a
-// missing record is published too, unless it was published before.
+// decideMerge completes the outcome of an entry that merges its record. The merge of a missing
+// record is published too, but only once.
 func (it *item) decideMerge() {
 	switch {
 	case !it.entry.merged():

@@ -23,28 +23,27 @@ import (
 
 // Live reads the served generation. *search.Engine implements it.
 type Live interface {
-	// Lookup returns the present public records of ids, also those that searches do not see
-	// yet. Ids that the dataset lacks are missing.
+	// Lookup returns the present public records by id, also those that searches do not see yet.
+	// Ids that the dataset lacks are missing.
 	Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error)
-	// Children returns the related records of records as of the last refresh. Every
-	// id has an entry.
+	// Children returns the related records of each id as of the last refresh. Every id has an
+	// entry.
 	Children(ctx context.Context, d catalog.Dataset, ids []string) (map[string]document.Children, error)
-	// ProjectsOf calls take page by page with the ids of the projects that name one of the
-	// accounts, as of the last refresh. An id can occur more than once.
+	// ProjectsOf calls take, page by page, with the ids of the projects that name one of the
+	// accounts, as of the last refresh. It may repeat an id.
 	ProjectsOf(ctx context.Context, accounts []string, take func(ids []string) error) error
 }
 
-// Tombstones store the ids of deleted records for some days, with the updated_at of the
-// deletion. *postgres.System implements it.
+// Tombstones store the ids of deleted records and the updated_at of the deletions for some
+// days. *postgres.System implements it.
 type Tombstones interface {
 	NoteDeleted(ctx context.Context, d catalog.Dataset, deleted map[string]time.Time) error
 	Deleted(ctx context.Context, d catalog.Dataset, ids []string) (map[string]time.Time, error)
 	ForgetDeleted(ctx context.Context) error
 }
 
-// Listener is notified which global records changed, after searches see the changes, so
-// that copies elsewhere can follow. It may be notified of a record several times, and of
-// unchanged records.
+// Listener learns which global records changed, after searches see the changes, so that copies
+// can follow. It may get a record several times, and unchanged records.
 type Listener interface {
 	Changed(ctx context.Context, d catalog.Dataset, ids []string) error
 }
@@ -55,8 +54,8 @@ type File struct {
 	Path    string
 }
 
-// Folder returns the dataset files of a folder, under the names that a load reads. A folder
-// without any is fault.BadRequest.
+// Folder returns the dataset files of a folder, under the names that a load reads. Error:
+// fault.BadRequest if there are none.
 func Folder(dir string) ([]File, error) {
 	var files []File
 	for _, d := range ndjson.Datasets {
@@ -82,7 +81,7 @@ type Options struct {
 	// Files are read in this order. Of lines with the same id and updated_at the last one
 	// wins.
 	Files []File
-	// Corrected are files of dead letters of a load or a delta whose records were
+	// Corrected are files of dead letters, of a load or a delta, in which the records were
 	// corrected. They are read after Files.
 	Corrected []string
 	Elastic   *elastic.Client
@@ -98,16 +97,15 @@ type Options struct {
 	Feed *feed.Feed
 	// Suppressions are the records to leave out. Nil means none.
 	Suppressions Suppressions
-	// Erase deletes records instead of applying files, including what an interrupted
-	// attempt left. Nil means that Files are applied.
+	// Erase deletes records instead of applying files, also those that an interrupted attempt
+	// left. Nil applies Files.
 	Erase *Erase
-	// WorkDir stores the delta while it is being applied, so that it can be resumed. It
-	// belongs to one installation and serves all its deltas.
+	// WorkDir has the state of the delta, so that it can be resumed. Each installation has one
+	// for all its deltas.
 	WorkDir string
-	// DeadLetters is the path of an NDJSON file with every line and record that was left
-	// out, and the reason. "" means a file in WorkDir, if there are any. An existing file
-	// is replaced; the path must not be anything else. For a resumed delta it replaces the
-	// path of the previous call.
+	// DeadLetters is the path of an NDJSON file for every line and record that was left out,
+	// with the reason; an existing file is replaced. "" is a file in WorkDir, written if
+	// anything was left out. A resumed delta takes the path of the last call.
 	DeadLetters string
 	// Abandon abandons an unfinished delta, of this work folder or another.
 	Abandon bool
@@ -125,8 +123,7 @@ type Options struct {
 
 // The phases of a delta after indexer.Reading, in their order.
 const (
-	// Applying: Done and Total count records, with the dependent ones that are
-	// known so far.
+	// Applying counts records as Done and Total, with the dependent ones that are known so far.
 	Applying indexer.Phase = "apply"
 	// Publishing: the changes are published. No Total.
 	Publishing indexer.Phase = "publish"

@@ -18,21 +18,21 @@ import (
 )
 
 // A delta is applied in passes, one for each dataset, children before parents
-// (catalog.Datasets): when a document is built, its children are final and searchable. So
-// each document is written once. The document of a parent contains the document.Fragment of
-// each child. If a fragment changes, the parents of the old and of the new version become
-// dirty, and their own pass rebuilds them.
+// (catalog.Datasets): when a document is built, its children are final and searchable, so it is
+// written once. The document of a parent contains the document.Fragment of each child. If a
+// fragment changes, the parents of the old and of the new version become dirty, and their own
+// pass rebuilds them.
 //
-// A pass works in groups. Before it writes a group, the dirty records that result from the
-// group are on disk. After a crash it decides and writes the group a second time, from the
-// current content of the index.
+// A pass works in groups. The dirty records that result from a group are on disk before the
+// group is written. After a crash the pass decides and writes that group a second time, from
+// what the index has then.
 
-// groupChildren bounds the related records in the documents of a group, as counted in their
-// old versions. Three groups are in memory at once.
+// groupChildren limits the related records in the documents of a group, counted by their old
+// versions. Three groups are in memory at once.
 const groupChildren = 10_000
 
-// pass applies a dataset. While a group is written, the records of the next one are looked
-// up and their documents built: records of one pass do not depend on each other.
+// pass applies a dataset. While it writes a group, it looks up and builds the next one: records
+// of one dataset do not depend on each other.
 func (a *apply) pass(ctx context.Context, d catalog.Dataset, l live) error {
 	s := a.state
 	listed, dirty := s.Lists, a.dirty[d]
@@ -285,8 +285,8 @@ func (a *apply) writeGroup(ctx context.Context, d catalog.Dataset, l live, items
 	return nil
 }
 
-// expected estimates the number of records: more can become dirty, and some are both in a
-// list and dirty.
+// expected estimates the number of records. More can become dirty, and some are in a list as
+// well as dirty.
 func (a *apply) expected() int64 {
 	n := int64(0)
 	for _, d := range catalog.Datasets {
@@ -327,8 +327,8 @@ func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*i
 		if !it.builds() {
 			continue
 		}
-		// Decoded a second time, because Build replaces the derived values of its record,
-		// and old must keep those of the old version.
+		// Decoded a second time: Build replaces the derived values of its record, and old must
+		// not lose its own.
 		if it.outcome != created && it.outcome != updated {
 			record, err := document.FromPublic(d, it.public)
 			if err != nil {
@@ -368,9 +368,9 @@ func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*i
 	return a.addArrivals(ctx, l.indices[d], items)
 }
 
-// change is the item in the feed of changes, false if its public record is unchanged. again
-// means that the item was begun before: an interrupted attempt may have changed the record
-// after the feed was settled.
+// change is the item in the feed of changes; changed is false if its public record is
+// unchanged. repeated means that an interrupted attempt had begun the item, and may have
+// changed the record after the feed was settled.
 func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
@@ -391,8 +391,8 @@ func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed
 	return c, true
 }
 
-// gone is the change of an item whose record does not exist. A published merge remains a
-// merge.
+// gone is the change of an item whose record does not exist: a merge if one was published, else
+// a deletion.
 func (it *item) gone(d catalog.Dataset) changes.Change {
 	c := changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Delete}
 	if it.into != (recordID{}) {
@@ -401,14 +401,14 @@ func (it *item) gone(d catalog.Dataset) changes.Change {
 	return c
 }
 
-// markDependents adds the record to those that are reported to the listener. It marks
-// parents as dirty if their documents contain another fragment of the record.
+// markDependents notes the record for the listener. It marks parents as dirty if their
+// documents have another fragment of the record.
 func (a *apply) markDependents(d catalog.Dataset, it *item) {
 	if !it.outcome.changes() && !it.builds() {
 		return
 	}
-	// Report it even if the document is unchanged: counts of related records elsewhere may
-	// exceed what a document holds.
+	// Even if the document is unchanged: counts of related records can exceed what a document
+	// has.
 	a.changed[d].add(it.id)
 	var before, after []byte
 	if it.old != nil {
@@ -433,8 +433,8 @@ func (a *apply) markDependents(d catalog.Dataset, it *item) {
 	}
 }
 
-// markRenamed marks the projects of accounts whose names changed, appeared or disappeared.
-// The pass of the projects is over, and wrote the old names.
+// markRenamed marks the projects of accounts whose names changed, appeared or disappeared:
+// their pass is over, and wrote the old names.
 func (a *apply) markRenamed(ctx context.Context, items []*item) error {
 	var ids []string
 	for _, it := range items {

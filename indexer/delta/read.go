@@ -19,8 +19,7 @@ import (
 	"atlas/search/document"
 )
 
-// source is a file of a delta. dataset is "" for a file of dead letters, whose
-// lines name their dataset.
+// source is a file of a delta. dataset is "" for dead letters, each of which names its own.
 type source struct {
 	dataset catalog.Dataset
 	path    string
@@ -248,8 +247,7 @@ func (r *reading) list(ctx context.Context, d catalog.Dataset) error {
 	return nil
 }
 
-// count returns the counts of a dataset. Dead letters without a dataset are counted
-// under "".
+// count returns the counts of a dataset, "" for dead letters without one.
 func (s *state) count(d catalog.Dataset) *Counts {
 	if s.Counts[d] == nil {
 		s.Counts[d] = &Counts{}

@@ -12,8 +12,8 @@ type Report struct {
 	// Delta is the name of the delta, Generation the generation that it wrote to.
 	Delta      string `json:"delta"`
 	Generation string `json:"generation"`
-	// Finished means that everything is written and searchable, and that the
-	// listener was notified. Otherwise the same call resumes the delta.
+	// Finished means that everything is written and searchable, and the listener was notified.
+	// Otherwise the same call resumes the delta.
 	Finished bool `json:"finished"`
 	// Resumed means that an earlier call applied a part of the delta.
 	Resumed bool      `json:"resumed"`
@@ -21,8 +21,8 @@ type Report struct {
 	// Seconds is the time of this call.
 	Seconds  float64         `json:"seconds"`
 	Datasets []DatasetReport `json:"datasets"`
-	// Problems lists what was left out, at most journal.MaxProblems. DeadLetters is the
-	// file with all of it, "" when nothing was left out.
+	// Problems lists what was left out, at most journal.MaxProblems. DeadLetters is the file
+	// that has all of it, "" for none.
 	Problems    []journal.Problem `json:"problems"`
 	DeadLetters string            `json:"dead_letters"`
 	Notes       []string          `json:"notes"`
@@ -38,8 +38,8 @@ type DatasetReport struct {
 // Updated + Deleted + Merged + Absent + Refused.
 type Counts struct {
 	Lines int64 `json:"lines"` // blank ones are not counted
-	// Rejected lines are neither records nor deletions, or merge a record into one that
-	// does not exist: see Problems.
+	// Rejected lines are neither records nor deletions, or merge a record into one that does
+	// not exist: see Problems.
 	Rejected int64 `json:"rejected"`
 	// Replaced lines have a newer line of the same id.
 	Replaced int64 `json:"replaced"`
@@ -56,7 +56,7 @@ type Counts struct {
 	// Suppressed lines are left out on request (docs/privacy.md); their records are deleted
 	// if they existed.
 	Suppressed int64 `json:"suppressed"`
-	// SuppressedLines are suppressed lines that are not records. A Report counts them in
+	// SuppressedLines are suppressed lines that are no records. A Report counts them in
 	// Suppressed.
 	SuppressedLines int64 `json:"suppressed_lines,omitempty"`
 	// Absent are deletions of records that do not exist.

@@ -25,7 +25,7 @@ func (a *apply) readSources() (catalog.Sources, error) {
 	return indexer.ReadSources(folders...)
 }
 
-// keepSources adds descriptions of sources to those that the generation stores. It is
+// storeSources adds descriptions of sources to those that the generation stores. It is
 // idempotent.
 func (a *apply) keepSources(ctx context.Context, l live) error {
 	if len(a.state.Sources) == 0 {

@@ -33,7 +33,7 @@ type stage string
 
 const (
 	applying stage = "apply" // records are being written
-	// naming: all are written. Projects whose firms have new names are written a second
+	// naming: all passes are over, and projects whose firms have new names are written a second
 	// time.
 	naming     stage = "name"
 	publishing stage = "publish" // all are written and found by searches
@@ -48,25 +48,24 @@ type state struct {
 	Inputs        []inputStamp `json:"inputs"`
 	DeadLettersTo string       `json:"letters_to"`
 	Stage         stage        `json:"stage"`
-	// Generation is the generation that the delta writes to. Done and Begun are positions
-	// in Dataset: everything up to Done is written. Everything up to Begun is counted, its
-	// dirty records are on disk, and it may be written.
+	// Generation is what the delta writes to. Done and Begun are positions in Dataset:
+	// everything up to Done is written; everything up to Begun is counted, may be written, and
+	// has its dirty records on disk.
 	Generation string          `json:"generation"`
 	Dataset    catalog.Dataset `json:"dataset"`
 	Done       recordID        `json:"done"`
 	Begun      recordID        `json:"begun"`
-	// Lists has the list of each dataset that has changes. DeadLetterBytes is the
-	// length of the file of dead letters, in bytes, and ReadDeadLetterBytes its
-	// length when all files had been read.
+	// Lists has the list of each dataset with changes. DeadLetterBytes is the length of the
+	// file of dead letters, ReadDeadLetterBytes the one when all files had been read.
 	Lists               map[catalog.Dataset]extsort.Run `json:"lists"`
 	DeadLetterBytes     int64                           `json:"letters"`
 	ReadDeadLetterBytes int64                           `json:"read_letters"`
 	Counts              map[catalog.Dataset]*Counts     `json:"counts"`
-	// Arrival is the first arrival that the delta was given in the generation, in
+	// Arrival is the first arrival in the generation that this delta gave to signals, in
 	// milliseconds since 1970.
 	Arrival int64 `json:"arrival,omitempty"`
-	// Merges counts the merges of each list. Unmerged has those of Dataset that cannot be
-	// applied; nil: not known yet.
+	// Merges counts the merges of each list. Unmerged lists those of Dataset that cannot be
+	// applied, nil before they are known.
 	Merges   map[catalog.Dataset]int64 `json:"merges,omitempty"`
 	Unmerged *extsort.Run              `json:"unmerged,omitempty"`
 	// TooMany are the suppressions that are of too many records: no id is added to them.
@@ -75,8 +74,7 @@ type state struct {
 	Sources catalog.Sources `json:"sources,omitempty"`
 }
 
-// stateVersion increases when the meaning of the state or of a file that it names
-// changes.
+// stateVersion increases when the meaning of the state, or of a file that it names, changes.
 const stateVersion = 2
 
 // inputStamp identifies an input.
@@ -158,8 +156,8 @@ func (f *folder) renamed() string     { return filepath.Join(f.path, "renamed.di
 func (f *folder) deadLetters() string { return filepath.Join(f.path, "letters.ndjson") }
 func (f *folder) stateFile() string   { return filepath.Join(f.path, "state.json") }
 
-// read returns the state of an unfinished delta, nil when there is none. The state
-// of another version is refused: its files can have another format.
+// read returns the state of an unfinished delta, nil without one. It refuses the state of
+// another version, whose files can have another format.
 func (f *folder) read() (*state, error) {
 	var of struct {
 		Version int `json:"version"`
@@ -190,8 +188,7 @@ func (f *folder) write(s *state) error {
 	return nil
 }
 
-// clear ends the delta. It removes the state first: without it the other files mean
-// nothing.
+// clear ends the delta. It removes the state first: without it the other files mean nothing.
 func (f *folder) clear() error {
 	if err := os.Remove(f.stateFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return unusable(err, f.stateFile())

@@ -18,19 +18,19 @@ import (
 type Suppressions interface {
 	// Current returns the present list, nil if nothing is suppressed.
 	Current(ctx context.Context) (*erasure.Set, error)
-	// AddIDs suppresses the ids of records that other values left out, and returns how many
-	// it added. A repetition adds nothing.
+	// AddIDs suppresses the ids of records that were left out because of other values, and
+	// returns how many it added. A repetition adds nothing.
 	AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error)
 }
 
 // Erase deletes records.
 type Erase struct {
-	// Generation is where to delete; "" is the served one. Another one has no feed and no
+	// Generation is where to delete; "" is the served one. Any other has no feed and no
 	// listener.
 	Generation string
 	Records    map[catalog.Dataset][]uuid.UUID
-	// Related are records whose documents contain values of the erased ones. An interrupted
-	// attempt may have deleted the records that link to them.
+	// Related are records whose documents contain values of the erased ones. After an
+	// interrupted attempt these may be gone, and with them their links.
 	Related map[catalog.Dataset][]uuid.UUID
 }
 
@@ -48,8 +48,8 @@ func (a *apply) suppressions(ctx context.Context) (set *erasure.Set, err error) 
 	return set, err
 }
 
-// suppress marks the entry as suppressed if its record is. A record that was merged into a
-// suppressed one counts as that one.
+// suppress marks the entry as suppressed if its record is, or the record that it was merged
+// into.
 func (e *entry) suppress(d catalog.Dataset, set *erasure.Set) {
 	if e.suppressed || set.Empty(d) {
 		return
@@ -81,8 +81,8 @@ func leftOut(d catalog.Dataset, line []byte, set *erasure.Set) (e entry, known b
 	}, true
 }
 
-// noteTooMany notes which suppressions are of too many of the read lines for any id to be added,
-// older lines of an id included.
+// noteTooMany notes the suppressions that apply to more ids than they have room for, older
+// lines included: they get none of these ids.
 func (r *reading) noteTooMany(set *erasure.Set) {
 	for of, ids := range r.hits {
 		if len(ids) > set.Room(of) {
@@ -110,7 +110,7 @@ func (a *apply) addIDs(ctx context.Context, items []*item) error {
 	})
 }
 
-// outdated reports whether the entry is suppressed because of a value that the present
+// outdated reports whether the entry is suppressed only because of a value that the present
 // record no longer has.
 func (e *entry) outdated(d catalog.Dataset, old *document.Record, set *erasure.Set) bool {
 	return e.suppressed && old != nil && e.updated != noTime.UnixMilli() && e.updated < old.Millis("updated_at") &&

@@ -34,8 +34,7 @@ func (a *apply) noteDeletions(ctx context.Context, d catalog.Dataset, items []*i
 	return a.Retry.Do(ctx, func(ctx context.Context) error { return a.Tombstones.NoteDeleted(ctx, d, gone) })
 }
 
-// senders is the number of requests that a group is split into: a shard processes a
-// request on one processor.
+// senders is the number of requests for a group: a shard processes a request on one processor.
 const senders = 2
 
 // write sends a group to Elasticsearch.
@@ -94,7 +93,7 @@ func (a *apply) write(ctx context.Context, d catalog.Dataset, l live, sent []*it
 			return unusable(err, a.folder.deadLetters())
 		}
 	}
-	// This fails if the feed was settled meanwhile, perhaps before the records were
-	// written. The group is then repeated.
+	// This fails if the feed was settled meanwhile, perhaps before the records were written.
+	// The group is then written again.
 	return a.Feed.Append(ctx, a.state.Delta, announced)
 }

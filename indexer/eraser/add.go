@@ -10,9 +10,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// Add adds a value to the list, with the ids of the records that have it: an id stays
-// suppressed when the record gets another address, until the value is not. It returns those records and, for Finish,
-// the values. It erases nothing. Errors: fault.BadRequest.
+// Add adds a value to the list, and the ids of the records that have it: while the value is in
+// the list, these stay suppressed even with another address. It returns the records and, for
+// Finish, the values. It erases nothing. Errors: fault.BadRequest.
 func (e *Eraser) Add(
 	ctx context.Context, d catalog.Dataset, kind erasure.Kind, v erasure.Values, reason, by string,
 ) (Records, map[uuid.UUID]erasure.Values, error) {
@@ -58,8 +58,8 @@ func (e *Eraser) Add(
 // mentionsAtOnce is the maximum number of documents that Mentions lists.
 const mentionsAtOnce = 1_000
 
-// Mentions lists the documents of an index that contain a text anywhere, as a phrase or as a
-// whole value, in the record or in fields that are only searched. At most 1,000.
+// Mentions lists at most 1,000 documents of an index that contain a text as a phrase or as a
+// whole value, in the record or in fields that only searches use.
 func (e *Eraser) Mentions(ctx context.Context, index, text string) (ids []string, err error) {
 	folded := catalog.Fold(text)
 	nested := func(path string) map[string]any {

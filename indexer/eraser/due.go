@@ -1,18 +1,19 @@
 package eraser
 
 import (
-	"atlas/indexer/erasure"
-	"atlas/indexer/generation"
-	"atlas/search/catalog"
 	"context"
 	"slices"
 
 	"github.com/google/uuid"
+
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/search/catalog"
 )
 
-// findAll adds to the records to be erased those of every generation that was not yet
-// searched for the whole list, and returns the list that was searched for: with the ids of
-// records that were found by other values.
+// findAll searches the generations that were not yet searched for the whole list, and adds the
+// records found to those to be erased. It returns the list at the end: the search adds the ids
+// of contacts that it finds by other values.
 func (e *Eraser) findAll(ctx context.Context, all []generation.Generation, values map[uuid.UUID]erasure.Values) (*erasure.Set, error) {
 	for anew, searched := e.Anew, int64(0); ; anew = false {
 		set, err := e.Current(ctx)
@@ -58,7 +59,7 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 			hit[id] = true
 		}
 	}
-	// Only what searches use decides about ids: in an old generation, a record can have a value
+	// Only the served generation adds ids to the list: in an old one a record can have a value
 	// that it no longer has.
 	found, served := suppressed{}, suppressed{}
 	// The index can have another form of a value that finds nothing.

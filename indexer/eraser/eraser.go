@@ -1,9 +1,9 @@
-// Package eraser erases records for good and suppresses them in later loads
-// (docs/privacy.md): their documents in the served and the stored generations, copies of
-// their values in other documents, and the data of workspaces about them.
+// Package eraser erases records for good and suppresses them in later loads (docs/privacy.md):
+// their documents in all complete generations, copies of their values in other documents, and
+// what workspaces stored about them.
 //
-// Package erasure decides what is suppressed. Files other than the work folders of loads and
-// deltas, and backups, are out of scope.
+// Package erasure decides what is suppressed. Out of scope are backups, and files other than
+// the work folders of loads and deltas.
 package eraser
 
 import (
@@ -52,7 +52,7 @@ type List interface {
 	EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error
 }
 
-// Work is the state of erasures: the records being erased, and the generations that were
+// Work is the state of erasures: the records to be erased, and how far each generation was
 // searched. *postgres.System implements it.
 type Work interface {
 	SuppressedRecords(ctx context.Context) ([]erasure.Record, error)
@@ -96,8 +96,8 @@ type Eraser struct {
 	WorkDir string
 	// Folders are the folders with dead letters that Finish cleans.
 	Folders []string
-	// Anew makes Finish search every generation, whatever was searched before: a restored index
-	// can have records that it did not have then.
+	// Anew makes Finish search every generation, also those that were searched before: a
+	// restored index can have records that were deleted from it.
 	Anew  bool
 	Retry elastic.Retry
 	// Note, if set, receives messages for the operator.
@@ -112,8 +112,8 @@ type Eraser struct {
 	tooMany map[uuid.UUID]bool // noted
 }
 
-// Current returns the current list, nil if nothing is suppressed. Error: fault.BadRequest if
-// a key is missing.
+// Current returns the current list, nil if nothing is suppressed. Error: fault.BadRequest if a
+// key of its digests is missing.
 func (e *Eraser) Current(ctx context.Context) (*erasure.Set, error) {
 	version, err := e.Store.SuppressionsVersion(ctx)
 	if err != nil {

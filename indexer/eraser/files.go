@@ -21,10 +21,9 @@ import (
 	"atlas/search/document"
 )
 
-// cleanFolders removes suppressed records from dead letters in the files of Folders and their
-// subfolders, while no load or delta runs. It returns in how many letters it removed
-// something, and the folders that it cannot change: unfinished work has sorted records and
-// stored file lengths. It does not follow links.
+// cleanFolders removes suppressed records from the dead letters in Folders and their
+// subfolders; no load or delta may run. It counts the changed letters. It leaves folders of
+// unfinished work, which store the lengths of their files, and does not follow links.
 func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
@@ -66,8 +65,8 @@ func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	return nil
 }
 
-// lettersOf is the dead-letter file that an unfinished load appends to, "" if the work folder
-// is of a delta or names none.
+// lettersOf returns the dead-letter file that an unfinished load appends to, "" for a delta or
+// without one.
 func lettersOf(folder string) string {
 	var manifest struct {
 		DeadLetters string `json:"dead_letters"`
@@ -91,8 +90,8 @@ func cleanFile(path string, set *erasure.Set) (removed int, err error) {
 	return removed, err
 }
 
-// copyLetters copies dead letters without suppressed records. removed is the number of
-// letters that were changed or left out.
+// copyLetters copies dead letters without suppressed records. removed counts the letters that
+// were changed or left out.
 func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err error) {
 	file, err := os.Open(path) // #nosec G304 -- below a folder that who runs the command names
 	if err != nil {
@@ -121,8 +120,8 @@ func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err 
 	}
 }
 
-// cleanLetter returns the line of a dead letter without suppressed records, nil if no record
-// is left. A letter without a dataset is compared with the suppressions of all datasets.
+// cleanLetter returns a dead letter without suppressed records, nil if no record is left. A
+// letter without a dataset is compared with the suppressions of every dataset.
 func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err error) {
 	var letter journal.DeadLetter
 	if json.Unmarshal(line, &letter) != nil { // such as a truncated line

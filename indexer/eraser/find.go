@@ -18,8 +18,8 @@ import (
 	"atlas/search/document"
 )
 
-// maxFound is the maximum number of records that Find returns of a generation; maxCandidates
-// limits the documents that it reads.
+// maxFound is the maximum number of records that Find returns of a generation, maxCandidates
+// that of the documents that it reads.
 const (
 	maxFound      = 1_000
 	maxCandidates = 10_000
@@ -44,7 +44,7 @@ func (e *Eraser) Find(ctx context.Context, d catalog.Dataset, kind erasure.Kind,
 }
 
 // find returns the records of a generation that have a value. The index finds candidates by
-// searchable text; the normalization of the list decides.
+// searchable text; the normalization of the list decides which have it.
 func (e *Eraser) find(ctx context.Context, name string, d catalog.Dataset, kind erasure.Kind, v erasure.Values) ([]uuid.UUID, error) {
 	wanted, err := e.Keys.New(d, kind, v)
 	if err != nil {
@@ -95,8 +95,8 @@ func (e *Eraser) find(ctx context.Context, name string, d catalog.Dataset, kind 
 // members are the members that identify a record.
 var members = []string{"id", "email", "phone", "name", "account_name"}
 
-// condition finds candidates: documents with the value, and documents with its words, for
-// values with mailto: or spaces around them.
+// condition finds candidates: exact finds documents with the value, words those with its words,
+// such as a value with mailto: or spaces around it.
 func condition(kind erasure.Kind, v erasure.Values) (exact, words map[string]any) {
 	switch kind {
 	case erasure.Email:
@@ -234,8 +234,8 @@ func (e *Eraser) related(ctx context.Context, name string, records Records) (rel
 	return all, nil
 }
 
-// noteRelated stores the relations of the records to be erased, before any of them is
-// deleted.
+// noteRelated stores which documents have values of the records to be erased: once these are
+// deleted, that cannot be found.
 func (e *Eraser) noteRelated(ctx context.Context, all []generation.Generation) error {
 	work, err := e.Store.SuppressedRecords(ctx)
 	if err != nil || len(work) == 0 {
@@ -269,8 +269,8 @@ func (e *Eraser) noteRelated(ctx context.Context, all []generation.Generation) e
 	return nil
 }
 
-// deleteDocuments deletes the documents of records from a generation, visible to searches at
-// once. Related documents stay as they are.
+// deleteDocuments deletes the documents of records from a generation, for searches at once.
+// Related documents stay as they are.
 func (e *Eraser) deleteDocuments(ctx context.Context, name string, records Records) error {
 	for d, ids := range records {
 		index := e.Names.Generation(string(d), name)
@@ -293,8 +293,8 @@ func (e *Eraser) deleteDocuments(ctx context.Context, name string, records Recor
 	return nil
 }
 
-// expunge rewrites segments with deleted documents in the background: until then the deleted
-// bytes stay on disk.
+// expunge rewrites segments with deleted documents in the background. Until then the deleted
+// bytes are on disk.
 func (e *Eraser) expunge(ctx context.Context, name string, records Records) error {
 	if records.Len() == 0 {
 		return nil

@@ -1,10 +1,6 @@
 package eraser
 
 import (
-	"atlas/indexer/delta"
-	"atlas/indexer/erasure"
-	"atlas/indexer/generation"
-	"atlas/internal/fault"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +8,11 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
+
+	"atlas/indexer/delta"
+	"atlas/indexer/erasure"
+	"atlas/indexer/generation"
+	"atlas/internal/fault"
 )
 
 // Outcome is the result of an erasure.
@@ -33,13 +34,13 @@ func (o *Outcome) count(n erasure.Erased) {
 	o.Overlays, o.Memberships, o.Answers = o.Overlays+n.Overlays, o.Memberships+n.Memberships, o.Answers+n.Answers
 }
 
-// Finish erases what is in the list and not yet erased. values are the values of suppressions
-// by their ids: with them records need not be searched for by digests. The next call
-// completes an interrupted one.
+// Finish erases what is in the list and not erased yet. values are the values of suppressions
+// by their ids: those are searched for directly, instead of by reading whole generations for
+// digests. The next call completes an interrupted one.
 //
-// First it deletes the records themselves, even while a load or delta runs. Then it waits for
-// the lease of writers, deletes what a delta wrote meanwhile, and rewrites the documents that
-// have values of the records.
+// First it deletes the records, even while a load or delta runs. With the lease of writers it
+// deletes what a delta wrote meanwhile, and rewrites the documents that have values of the
+// records.
 func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values) (Outcome, error) {
 	o := Outcome{Records: Records{}, Generations: []string{}, Left: []string{}}
 	if err := e.hide(ctx, &o); err != nil {
@@ -55,7 +56,7 @@ func (e *Eraser) Finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	return o, err
 }
 
-// hide deletes the documents of the records to be erased, and the data of workspaces about
+// hide deletes the documents of the records to be erased, and what workspaces stored about
 // them.
 func (e *Eraser) hide(ctx context.Context, o *Outcome) error {
 	all, err := e.generations(ctx)
@@ -148,8 +149,8 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	if failed != nil {
 		return failed
 	}
-	// Once more: a request that read a record before its deletion may have stored some of it
-	// since.
+	// A second time: a request that read a record before its deletion may have stored some of
+	// it since.
 	if err := e.eraseHeld(ctx, work, o); err != nil {
 		return err
 	}
@@ -161,8 +162,7 @@ func (e *Eraser) finish(ctx context.Context, values map[uuid.UUID]erasure.Values
 	return e.Store.EndSuppressions(ctx, set.Through(), work)
 }
 
-// erase deletes records from a generation and rewrites the documents that have values of
-// them.
+// erase deletes records from a generation and rewrites the documents that have values of them.
 func (e *Eraser) erase(ctx context.Context, name string, served bool, records, related Records) error {
 	if records.Len() == 0 {
 		return nil
@@ -171,8 +171,8 @@ func (e *Eraser) erase(ctx context.Context, name string, served bool, records, r
 		Erase:   &delta.Erase{Generation: name, Records: records, Related: related},
 		Elastic: e.Elastic, Names: e.Names, Live: e.Live(e.at(name)), WorkDir: filepath.Join(e.WorkDir, "erase"),
 		Retry: e.Retry, Now: e.Now,
-		// Postgres has the list of what is being erased; unfinished work here may be of somebody who
-		// may be loaded again.
+		// Postgres has the list of what to erase. An interrupted erasure in the work folder can
+		// be one that was withdrawn since.
 		Abandon: true,
 	}
 	if served {

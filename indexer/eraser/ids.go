@@ -19,9 +19,9 @@ const byLoads = "a load or delta"
 // idsAtOnce is the maximum number of suppressions that are added in a transaction.
 const idsAtOnce = 500
 
-// AddIDs adds the ids of contacts to the suppressions by an address that left them out, and returns
-// how many it added. To one that would have more than erasure.MaxIDs, it adds none. It erases
-// nothing: Finish does.
+// AddIDs adds ids of contacts to the suppressions by address that left them out, and returns
+// how many it added. It adds none to a suppression that would then have more than
+// erasure.MaxIDs. It erases nothing: Finish does.
 func (e *Eraser) AddIDs(ctx context.Context, hits erasure.Hits) (added int, err error) {
 	if len(hits) == 0 {
 		return 0, nil

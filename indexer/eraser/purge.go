@@ -1,15 +1,16 @@
 package eraser
 
 import (
+	"context"
+
 	"atlas/indexer/erasure"
 	"atlas/internal/fault"
 	"atlas/search/catalog"
-	"context"
 )
 
-// Purge removes suppressed records from a complete generation that searches do not use, and
-// returns their number. The generation is already clean up to a place in the list, or up to
-// the stored place. The caller holds the lease of writers.
+// Purge removes suppressed records from a complete generation that is not served, and returns
+// their number. Entries of the list up to through, or up to the stored position, are already
+// applied to it. The caller holds the lease of writers.
 func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[catalog.Dataset]int64, error) {
 	set, err := e.Current(ctx)
 	if err != nil || set == nil {
@@ -41,8 +42,8 @@ func (e *Eraser) Purge(ctx context.Context, name string, through int64) (map[cat
 	return counts, e.Store.NoteSuppressedIn(ctx, name, set.Through())
 }
 
-// purge removes records from a generation. It stores their relations first, because an
-// interrupted call cannot find them again.
+// purge removes records from a generation. It stores their relations first: an interrupted call
+// cannot find them later.
 func (e *Eraser) purge(ctx context.Context, name string, found suppressed) error {
 	before, err := e.Store.SuppressedRecords(ctx)
 	if err != nil {

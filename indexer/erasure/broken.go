@@ -10,22 +10,22 @@ import (
 	"atlas/search/catalog"
 )
 
-// A text that is not a JSON object is compared value by value, in time linear in its
-// length: whoever writes it chooses how many values it seems to have.
+// A text that is not a JSON object is compared value by value, in time linear in its length:
+// its author chooses how many values it seems to have.
 const (
-	// longest is the maximum length in bytes of a compared value, and of the text around an
-	// @.
+	// longest is the maximum length in bytes of a compared value, and of the text on either
+	// side of an @.
 	longest = 1_000
-	// mostValues is the maximum number of distinct values that are compared: a text with
-	// more counts as suppressed.
+	// mostValues is the maximum number of distinct values that are compared. A text with more
+	// counts as suppressed.
 	mostValues = 1_000
 	// deepest is the nesting depth of objects up to which each has a name of its own.
 	deepest = 100
 )
 
-// hasPart reports whether a text that is not a JSON object has the values of a suppressed
-// record: as it is, without JSON escapes, without those of JSON in a JSON string, and
-// without invisible characters.
+// hasPart reports whether a text that is not a JSON object has values of a suppressed record.
+// It compares the text as it is, with its JSON escapes resolved once and twice (JSON in a JSON
+// string), and without invisible characters.
 func (s *Set) hasPart(d catalog.Dataset, text string) bool {
 	p := parts{set: s, dataset: d, judged: map[Values]bool{}}
 	once := unescaped(text)
@@ -62,7 +62,7 @@ func (p *parts) found(text string) bool {
 	return p.member(text) || p.address(text) || p.uuid(text)
 }
 
-// member checks the members that identify a person, the name together with the firm of the
+// member checks the members that identify a person; a name counts together with the firm of the
 // same object.
 func (p *parts) member(text string) bool {
 	var outer []Values
@@ -109,9 +109,9 @@ func (p *parts) member(text string) bool {
 	return false
 }
 
-// memberAt reads the member whose name begins with the quotation mark at a position, and
-// its first value if they are in an array. next is the position after it, 0 if there is
-// none. A value ends at its own quotation mark, or with the text.
+// memberAt reads a member whose name begins with the quotation mark at a position. Of an array
+// it reads the first value. A value ends at its own quotation mark, or with the text. next is
+// the position after it, 0 if there is no member.
 func memberAt(text string, at int) (name, value string, next int) {
 	rest := text[at+1:]
 	for _, known := range []string{"email", "phone", "name", "account_name"} {
@@ -157,8 +157,8 @@ func skip(text string, i int, what string) int {
 	return i
 }
 
-// address checks the e-mail addresses, wherever they are. An apostrophe can belong to one;
-// a quotation mark can be beside it.
+// address checks the e-mail addresses anywhere in a text. An apostrophe can be part of an
+// address or beside it.
 func (p *parts) address(text string) bool {
 	const around = " \t\r\n\"<>,;:=|[]{}()\\@"
 	for _, ends := range []string{around + "'", around} {

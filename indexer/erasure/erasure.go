@@ -1,8 +1,8 @@
-// Package erasure knows which records are suppressed: records of persons, firms and
-// projects that were erased on request and that no load restores (docs/privacy.md).
+// Package erasure decides which records are suppressed: records of persons, firms and projects
+// that were erased on request and that no load may restore (docs/privacy.md).
 //
-// It stores no value of a person, only keyed digests of normalized values. It is pure:
-// package eraser erases, and Postgres has the list.
+// It stores no value of a person, only keyed digests of normalized values. It does no I/O:
+// package eraser erases, and Postgres stores the list.
 package erasure
 
 import (
@@ -20,8 +20,8 @@ import (
 // Kind is the kind of value by which a suppression identifies a record.
 type Kind string
 
-// The kinds. Records of all datasets but signals are identified by id, persons by the
-// others too.
+// The kinds. An id identifies a record of any dataset but signals; the other kinds identify
+// persons.
 const (
 	ID    Kind = "id"
 	Email Kind = "email"
@@ -87,8 +87,8 @@ type Suppression struct {
 	Seq int64
 }
 
-// New makes a suppression by the newest normalization and key. Error: fault.BadRequest if
-// the values have none of the kind, or the kind does not identify records of the dataset.
+// New makes a suppression with the newest normalization and key. Error: fault.BadRequest if no
+// value is of the kind, or the kind does not identify records of the dataset.
 func (k Keys) New(d catalog.Dataset, kind Kind, v Values) (Suppression, error) {
 	return k.make(d, kind, v, Newest)
 }
@@ -140,21 +140,22 @@ type way struct {
 	normalization, key int
 }
 
-// Set is a list of suppressions for looking up records. A nil *Set is empty. It is safe for
-// concurrent use.
+// Set is the list of suppressions, indexed for looking up records. A nil *Set is empty. It is
+// safe for concurrent use.
 type Set struct {
 	keys    Keys
 	entries map[way]map[Digest][]uuid.UUID
-	// takes are the suppressions whose records are suppressed by id too, taken how many are, and
-	// ids which ones: also those that were removed since, each alone.
+	// takes has the suppressions to which the ids of their records are added, taken how many
+	// ids each has. ids are these ids, including those removed from the list one by one: they
+	// are not added again.
 	takes   map[uuid.UUID]bool
 	taken   map[uuid.UUID]int
 	ids     map[way]map[Digest][]uuid.UUID
 	through int64
 }
 
-// NewSet makes a Set of the suppressions that are not removed. Error: fault.BadRequest if
-// the key or the normalization of one is not known.
+// NewSet makes a Set of the suppressions that are not removed. Error: fault.BadRequest if the
+// key or the normalization of one is unknown.
 func NewSet(keys Keys, list []Suppression) (*Set, error) {
 	s := &Set{
 		keys: keys, entries: map[way]map[Digest][]uuid.UUID{},
@@ -250,14 +251,14 @@ type Record struct {
 // Erased counts what was deleted from workspaces.
 type Erased struct{ Overlays, Memberships, Answers int64 }
 
-// Link lets whoever receives the mail of a contact's address erase that contact (package
-// removal). It has no value of the person.
+// Link lets the owner of a contact's e-mail address erase the contact (package removal). It has
+// no value of the person.
 type Link struct {
 	ID uuid.UUID
 	// Contact is the contact that it erases.
 	Contact uuid.UUID
-	// Address has the keyed digest of the contact's e-mail address at that time: a link is
-	// for the owner of that address, not for the owner of a later one.
+	// Address has the keyed digest of the contact's e-mail address when the link was made: a
+	// later address can have another owner.
 	Address Suppression
 	// By is who asked for it.
 	By string
@@ -267,14 +268,13 @@ type Link struct {
 	Used *time.Time
 }
 
-// Request is that somebody asked for a link to what an e-mail address is on file for (package
-// removal).
+// Request asks for links to the contacts that have an e-mail address (package removal).
 type Request struct {
 	ID uuid.UUID
 	// Sealed is the address, encrypted.
 	Sealed []byte
-	// Digest is a keyed digest of the address, Network one of where the caller is; nil if that is
-	// not known.
+	// Digest is a keyed digest of the address, Network one of the caller's network, nil if that
+	// is unknown.
 	Digest  Digest
 	Network []byte
 	Created time.Time

@@ -9,19 +9,19 @@ import (
 	"atlas/search/catalog"
 )
 
-// A contact that is suppressed by its address can arrive with another one later: its id is
-// suppressed too, by an entry that belongs to that suppression. Not so with a phone number, or a
-// name and a firm: they can be those of others, who are left out only as long as they have them.
+// A contact that is suppressed by its e-mail address can arrive with another one later. So its
+// id is suppressed too, as an entry of that suppression. Phone numbers, and names with firms,
+// add no ids: others can have them, and are left out only as long as they do.
 
 // MaxIDs is the maximum number of ids that loads and deltas add to a suppression: an address of
-// more contacts is no person's.
+// more contacts does not identify a person.
 const MaxIDs = 100
 
 // ByLink is the author of suppressions by a link.
 const ByLink = "a link to the address on file"
 
-// takesIDs reports whether the ids of later records with the value are suppressed too. A link is
-// for one contact.
+// takesIDs reports whether the ids of later records with the value are added to it. A link is
+// for one contact, so its suppression takes none.
 func (s Suppression) takesIDs() bool { return s.Kind == Email && s.Of == uuid.Nil && s.By != ByLink }
 
 func (s Suppression) isID() bool { return s.Kind == ID && s.Of != uuid.Nil }

@@ -11,8 +11,8 @@ import (
 	"atlas/internal/fault"
 )
 
-// Keys are the keys of digests by their numbers. The one with the highest number makes new
-// digests; the others are needed while the list has digests made with them.
+// Keys are the keys of digests by number. The highest number makes new digests; the others are
+// needed as long as the list has digests by them.
 type Keys map[int][]byte
 
 // minKey is the minimum length of a key in bytes, maxKeyNumber the highest number.
@@ -23,8 +23,8 @@ const (
 
 var errNoKey = fault.New(fault.BadRequest, "--suppression-key (ATLAS_SUPPRESSION_KEY) is required: NUMBER:KEY, such as 1: and what openssl rand -hex 32 prints")
 
-// ParseKeys reads keys: NUMBER:KEY, separated by commas, spaces or line ends. No keys are
-// not an error. Errors, without the key: fault.BadRequest.
+// ParseKeys reads NUMBER:KEY entries, separated by commas, spaces or line ends; there may be
+// none. Errors, which do not quote a key: fault.BadRequest.
 func ParseKeys(text string) (Keys, error) {
 	keys := Keys{}
 	for _, part := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\n' || r == '\r' || r == '\t' }) {

@@ -7,9 +7,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// Line reports whether a line of a file belongs to a suppressed record. If the line is not
-// a record, for example broken JSON, each of its values counts by itself. A line with too
-// many values to compare counts as suppressed.
+// Line reports whether a line of a file belongs to a suppressed record. If the line is no JSON
+// object, for example broken JSON, each of its values counts by itself; with too many to
+// compare the line counts as suppressed.
 func (s *Set) Line(d catalog.Dataset, line []byte) bool {
 	if s.Empty(d) {
 		return false

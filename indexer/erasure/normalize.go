@@ -8,9 +8,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// A normalization makes values equal that mean the same. It never changes, whatever search
-// does: its results are in lists of digests that nobody can recompute. A better one gets
-// the next number, and both are used.
+// A normalization makes values equal that mean the same. It is frozen: lists store digests of
+// its results, which cannot be recomputed. A better one gets the next number, and both are
+// used.
 
 // Newest is the number of the normalization of new suppressions.
 const Newest = 2
@@ -25,8 +25,8 @@ var normalizations = map[int]normalization{
 	2: {id2, email2, phone2, nameFirm2},
 }
 
-// visible2 is a text without invisible characters, and with characters of another width or
-// form replaced by ordinary ones (NFKC).
+// visible2 removes invisible characters, and replaces characters of another width or form by
+// ordinary ones (NFKC).
 func visible2(s string) string {
 	s = strings.Map(func(r rune) rune {
 		switch {
@@ -73,8 +73,8 @@ func id1(s string) string {
 	return s
 }
 
-// email1 is an address in lower case, composed, without surrounding spaces and mailto:.
-// Providers treat points and plus signs differently, so these count.
+// email1 is an address in lower case and composed form, without surrounding spaces and mailto:.
+// Dots and plus signs count, because providers treat them differently.
 func email1(s string) string {
 	s = strings.ToLower(norm.NFC.String(strings.ToValidUTF8(strings.TrimSpace(s), "")))
 	s = strings.TrimSpace(strings.TrimPrefix(s, "mailto:"))

@@ -11,12 +11,12 @@ import (
 )
 
 // Without removes the pieces of a text that have data of suppressed records. The text can have
-// several records: an array, concatenated objects, or lines with other ends than the lines of
-// the file. rest has the other records, one a line; removed counts the removed pieces.
-// datasets are the possible datasets of the records.
+// several records: an array, concatenated objects, or lines with other line breaks than the
+// file. rest has the other records, one a line; removed counts the removed pieces. datasets are
+// those that the records can be of.
 //
 // Invalid JSON is one piece with the text that follows it, up to the next object with an id:
-// it is unknown which record that text belongs to.
+// that text can belong to either record.
 func (s *Set) Without(datasets []catalog.Dataset, text []byte) (rest []byte, removed int) {
 	for _, piece := range pieces(text) {
 		switch {

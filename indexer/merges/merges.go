@@ -1,8 +1,8 @@
-// Package merges decides which lines that merge records can be applied: the target, or the
-// end of a chain of merges, must exist afterwards.
+// Package merges decides which lines that merge records can be applied: the target, or the end
+// of a chain of merges, must exist afterwards.
 //
-// Its memory does not grow with the number of lines. It neither reads files of records nor
-// stores merges: packages indexer and indexer/delta do.
+// Its memory does not grow with the number of lines. Packages indexer and indexer/delta read
+// the files and store the merges.
 package merges
 
 import (
@@ -54,8 +54,8 @@ func (r Reason) String() string {
 
 // Resolver follows merges to their ends.
 type Resolver struct {
-	// Dir is a folder for temporary files, Name a prefix of their names, Memory the memory
-	// for sorting, in bytes.
+	// Dir is a folder for temporary files, Name the prefix of their names. Memory limits the
+	// memory for sorting, in bytes.
 	Dir, Name string
 	Memory    int
 	// Entries opens the input, sorted by keys that begin with the id.
@@ -71,8 +71,8 @@ type Resolver struct {
 	next    *extsort.Writer
 }
 
-// A pending merge is sorted by the record that it has led to so far, then by its own id.
-// The payload is its target.
+// A pending merge is sorted by the last record of its chain so far, then by its own id. The
+// payload is its target.
 const keySize = 32
 
 // Begin must be called first.

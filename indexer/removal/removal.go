@@ -1,6 +1,5 @@
-// Package removal lets a person have one contact erased by a link that is mailed to the
-// e-mail address of the contact and nowhere else, and works once (docs/privacy.md, "By a
-// link").
+// Package removal lets a person erase one contact by a link (docs/privacy.md, "By a link"). The
+// link is mailed to the contact's e-mail address only, and works once.
 //
 // Package eraser erases. service/delivery sends the e-mails, service/api has the page.
 package removal
@@ -31,11 +30,11 @@ type Store interface {
 	AddErasureLink(ctx context.Context, l erasure.Link) error
 	// ErasureLink returns fault.NotFound for a link that does not exist.
 	ErasureLink(ctx context.Context, id uuid.UUID) (erasure.Link, error)
-	// UseErasureLink marks a link as used, and adds suppressions with the records to be erased,
-	// in one transaction: fault.NotFound if it was used or has expired.
+	// UseErasureLink marks a link as used, and adds suppressions and the records to be erased,
+	// in one transaction: fault.NotFound if the link was used or has expired.
 	UseErasureLink(ctx context.Context, id uuid.UUID, now time.Time, list []erasure.Suppression, records []erasure.Record) error
-	// ClaimErasures returns used links whose contacts are not erased yet. No other caller gets
-	// them until `until`.
+	// ClaimErasures returns used links whose contacts are not erased yet, and reserves them for
+	// the caller up to `until`.
 	ClaimErasures(ctx context.Context, now, until time.Time) ([]uuid.UUID, error)
 	PutOffErasures(ctx context.Context, links []uuid.UUID, until time.Time) error
 	EndErasures(ctx context.Context, links []uuid.UUID) error
@@ -47,8 +46,7 @@ type Cursors interface {
 	Open(purpose, sealed string) (data []byte, ok bool)
 }
 
-// Links creates links and acts on them. Everything but Cursors is required; Cursors is for
-// tokens.
+// Links creates links and acts on them. All fields are required, but Cursors only for tokens.
 type Links struct {
 	Store   Store
 	Eraser  *eraser.Eraser
@@ -56,12 +54,12 @@ type Links struct {
 	Now     func() time.Time
 }
 
-// errNowhere is the error of a link that does not work, whatever the reason: the caller
-// learns nothing about the contact.
+// errNowhere is the only error of links that do not work: the reason would tell the caller
+// about the contact.
 var errNowhere = fault.New(fault.NotFound, "this link was used, has expired, or is not complete")
 
 // Make creates a link for a contact of the served generation. Errors: fault.NotFound,
-// fault.BadRequest if no e-mail can be sent.
+// fault.BadRequest if the contact can get no e-mail.
 func (l *Links) Make(ctx context.Context, contact uuid.UUID, by string) (erasure.Link, error) {
 	return l.make(ctx, uuid.New(), contact, by, l.Now())
 }
@@ -127,8 +125,8 @@ func (l *Links) has(link erasure.Link, v erasure.Values) (bool, error) {
 	return set.Has(catalog.Contacts, v), err
 }
 
-// Letter returns the recipient of a link's e-mail, and the token of the link: fault.NotFound
-// if the contact is gone or has another address.
+// Letter returns the recipient of a link's e-mail and the link's token: fault.NotFound if the
+// contact is gone or has another address.
 func (l *Links) Letter(ctx context.Context, id uuid.UUID) (to, token string, expires time.Time, err error) {
 	link, v, there, err := l.open(ctx, id)
 	if err == nil && !there {
@@ -164,8 +162,8 @@ func (l *Links) Works(ctx context.Context, token string) error {
 	return err
 }
 
-// open returns a valid link and the values of its contact. A contact that the served
-// generation does not have can be suppressed too: a load could bring it back.
+// open returns a valid link and the values of its contact. The contact may be missing in the
+// served generation: a load could bring it back, so it can still be suppressed.
 func (l *Links) open(ctx context.Context, id uuid.UUID) (link erasure.Link, v erasure.Values, there bool, err error) {
 	if link, err = l.Store.ErasureLink(ctx, id); err != nil {
 		return link, v, false, err
@@ -188,8 +186,8 @@ func (l *Links) open(ctx context.Context, id uuid.UUID) (link erasure.Link, v er
 	return link, v, there, err
 }
 
-// Erase uses a link and suppresses its contact: fault.NotFound. A Worker erases it. The
-// address is suppressed too, unless other contacts have it: the link is for one.
+// Erase uses a link and suppresses its contact, which a Worker erases later. It also suppresses
+// the address, unless other contacts have it: the link is for one. Error: fault.NotFound.
 func (l *Links) Erase(ctx context.Context, token string) (values map[uuid.UUID]erasure.Values, err error) {
 	id, err := l.read(token)
 	if err != nil {

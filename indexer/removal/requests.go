@@ -21,15 +21,17 @@ import (
 // Limits of requests from strangers.
 const (
 	// askedOfNetwork and askedOfAll limit the requests accepted in an hour, per network and in
-	// total. The total bounds what is stored and looked up: it takes 1,000 networks to use it up.
+	// total. The total limits what is stored and looked up; it takes 1,000 networks to reach
+	// it.
 	askedOfNetwork, askedOfAll = 10, 10_000
-	// answered is the maximum number of requests in an hour that e-mails are sent for: of those
-	// that are the first of their network in 24 hours, and of the others. Further ones wait.
+	// answered is the maximum number of requests in an hour that are answered by e-mail. It
+	// applies separately to requests that are the first of their network in 24 hours, and to
+	// the others. Requests beyond it wait.
 	answered = 250
 	// lettersApart is the minimum time between two rounds of e-mails to one address.
 	lettersApart = 24 * time.Hour
-	// mostLetters is the maximum number of contacts with one address that get a link for one
-	// request.
+	// mostLetters is the maximum number of contacts with the address that one request sends a
+	// link to.
 	mostLetters = 5
 	// longest is the maximum length of an address in bytes, including invisible characters.
 	longest = 600
@@ -49,15 +51,16 @@ type RequestStore interface {
 	AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error
 	// ErasureRequest returns fault.NotFound for a request that was already handled.
 	ErasureRequest(ctx context.Context, id uuid.UUID) (erasure.Request, error)
-	// ClaimErasureLetters returns when the e-mails of a request are due, so that in no hour
-	// there are those of more than ofLane requests, counted apart for the first ones of their
-	// networks, and false if e-mails were sent after a time because of another request.
+	// ClaimErasureLetters returns when the e-mails of a request are due, so that at most ofLane
+	// requests are answered in an hour; the first requests of their networks are counted
+	// separately. mine is false if another request had e-mails sent to the address after the
+	// time after.
 	ClaimErasureLetters(ctx context.Context, id uuid.UUID, now, after time.Time, ofLane int) (due time.Time, mine bool, err error)
 }
 
-// Requests accept e-mail addresses from anybody, and have a link mailed to each contact that
-// has the address: to the address on file, and to nobody else. The answer does not depend on
-// what is on file. All fields are required.
+// Requests accepts e-mail addresses from anybody, and mails a link for each contact that has
+// the address, to the address on file only. The answer does not depend on what is on file. All
+// fields are required.
 type Requests struct {
 	Links *Links
 	Store RequestStore
@@ -65,9 +68,8 @@ type Requests struct {
 	Secrets [][]byte
 }
 
-// Ask stores an address for a later look-up, so neither the answer nor its time depends on
-// whether it is on file. Errors: fault.InvalidInput if it is not an address,
-// fault.TooManyRequests.
+// Ask stores an address to be looked up later, so neither the answer nor its time depends on
+// what is on file. Errors: fault.InvalidInput if it is not an address, fault.TooManyRequests.
 func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix) error {
 	v := erasure.Values{Email: address}
 	normal := v.Normal(erasure.Email)
@@ -95,8 +97,8 @@ func (r *Requests) Ask(ctx context.Context, address string, network netip.Prefix
 	return r.Store.AddErasureRequest(ctx, request, askedOfNetwork, askedOfAll)
 }
 
-// Answer looks up the address of a request and queues the e-mails. It is idempotent: a
-// repeated call queues only the missing ones.
+// Answer looks up the address of a request and queues the e-mails. It is idempotent: a repeated
+// call queues the missing ones.
 func (r *Requests) Answer(ctx context.Context, id uuid.UUID) error {
 	request, err := r.Store.ErasureRequest(ctx, id)
 	if fault.CodeOf(err) == fault.NotFound {

@@ -17,8 +17,8 @@ const (
 	poll = 5 * time.Second
 	// hold is how long claimed erasures are reserved, should the server be killed.
 	hold = 20 * time.Second
-	// again is the pause before the next attempt, for example while a load runs.
-	again = time.Minute
+	// retryAfter is the pause before the next attempt, for example while a load runs.
+	retryAfter = time.Minute
 )
 
 // Worker acts on links and erases what they suppressed. Any number of servers may run one.
@@ -31,8 +31,8 @@ type Worker struct {
 	once sync.Once
 	wake chan struct{}
 	mu   sync.Mutex
-	// values are the values of suppressions added by this process, until they are erased. They
-	// save reading a whole generation.
+	// values are the values of suppressions added by this process, until they are erased. With
+	// them Finish need not read whole generations.
 	values map[uuid.UUID]erasure.Values
 }
 
@@ -103,7 +103,7 @@ func (w *Worker) finish(ctx context.Context) error {
 	w.mu.Unlock()
 	outcome, err := w.Links.Eraser.Finish(ctx, values)
 	if err != nil {
-		if late := w.Links.Store.PutOffErasures(context.WithoutCancel(ctx), due, w.Links.Now().Add(again)); late != nil {
+		if late := w.Links.Store.PutOffErasures(context.WithoutCancel(ctx), due, w.Links.Now().Add(retryAfter)); late != nil {
 			w.Log.Warn("an erasure is tried again early", "error", late.Error())
 		}
 		return err

@@ -155,16 +155,16 @@ func (e Entry) MarshalJSON() ([]byte, error) {
 type Store interface {
 	// Alerts lists a user's alerts by the names of the Views, then id.
 	Alerts(ctx context.Context, in workspace.ID, user workspace.UserID, limit, offset int) ([]Alert, error)
-	// UpsertAlert adds or changes an alert: fault.ViewNotFound, fault.LimitReached beyond
-	// MaxAlerts, fault.Forbidden for a user who is not a member, and the error of may. Earlier
-	// entries count as seen, and entries before Email is set as mailed.
+	// UpsertAlert adds or changes an alert. Entries older than the alert count as seen, entries
+	// older than its e-mails as mailed. Errors: fault.ViewNotFound, fault.LimitReached beyond
+	// MaxAlerts, fault.Forbidden for a user who is not a member, the error of may.
 	UpsertAlert(
 		ctx context.Context, in workspace.ID, user workspace.UserID, c Change, at time.Time, may func(views.View) error,
 	) (Alert, error)
 	// DeleteAlert deletes an alert. There may be none.
 	DeleteAlert(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID) error
-	// Entries lists the entries of the user's alerts since these were added, the latest first, of
-	// one View or of all.
+	// Entries lists the entries since the user added their alerts, the latest first, of one
+	// View or of all.
 	Entries(ctx context.Context, in workspace.ID, user workspace.UserID, view *views.ID, limit, offset int) ([]Entry, error)
 	// SeeView marks entries up to a number as seen, nil for all: fault.NotFound without an alert.
 	SeeView(ctx context.Context, in workspace.ID, user workspace.UserID, view views.ID, through *int64, at time.Time) (Alert, error)
@@ -196,9 +196,9 @@ func CanWatch(v views.View) error {
 	return nil
 }
 
-// Held reports whether held records are compared with a View, as workspace/join plans its
-// search: it is a View of contacts, or has a condition on values that the workspace writes or
-// Atlas computes for it.
+// Held reports whether a View searches held records, as workspace/join plans it: a View of
+// contacts, or one with a condition on values that the workspace writes or Atlas computes for
+// it.
 func Held(v views.View) bool {
 	return v.Dataset == catalog.Contacts || slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay })
 }
@@ -215,8 +215,9 @@ func HeldKeys() (keys []string) {
 	return keys
 }
 
-// reportsShown reports whether a View reports records that the workspace just put into its
-// book: setting a tier also puts the record there. Other Views treat them as known.
+// reportsShown reports whether a View also reports records that the workspace put into its book
+// itself. A View with a condition on written values does: setting a tier, for example, also
+// puts the record into the book. For other Views such records become known without an entry.
 func reportsShown(v views.View) bool {
 	return slices.ContainsFunc(v.Definition.Fields, func(c views.Condition) bool { return c.Field.Overlay && c.Field.Written })
 }

@@ -22,8 +22,8 @@ type part struct {
 	// among are the records, in order, including those that others were merged into.
 	among  []uuid.UUID
 	merges []changes.Entry
-	// held means that they are held records of one workspace, whose documents changed. shown are
-	// those that it put into its book or a Static View itself.
+	// held is for held records of one workspace, whose documents changed. shown are those of
+	// them that the workspace itself put into its book or a Static View.
 	held  bool
 	shown Set
 }
@@ -41,9 +41,9 @@ func partOf(page changes.Page) part {
 	return p
 }
 
-// inHeld returns the same part of the feed for Views that compare only held records: these
-// are compared later, when their documents are written.
-func (p part) inHeld() part { return part{next: p.next, merges: p.merges} }
+// mergesOnly returns the part for Views that search held records: it has no records to compare,
+// because their documents are written later.
+func (p part) mergesOnly() part { return part{next: p.next, merges: p.merges} }
 
 // compare creates the entries of a page of changes.
 func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page, now time.Time) error {
@@ -63,7 +63,7 @@ func (w *Watcher) compare(ctx context.Context, all []Watched, page changes.Page,
 	if len(p.merges) == 0 && len(held) > 0 {
 		return errors.Join(failed, w.Watches.MoveWatched(ctx, held, p.next))
 	}
-	_, err := w.compareAll(ctx, held, p.inHeld(), now)
+	_, err := w.compareAll(ctx, held, p.mergesOnly(), now)
 	return errors.Join(failed, err)
 }
 
@@ -89,8 +89,8 @@ func (w *Watcher) compareAll(ctx context.Context, all []Watched, p part, now tim
 	return whole && failed == nil, failed
 }
 
-// compareSome compares Views, in the order of their definitions. A View that cannot be
-// searched rests, and does not block the others.
+// compareSome compares Views that are sorted by definition. It puts a View that cannot be
+// searched to rest, so that it does not block the others.
 func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now time.Time) (whole bool, failed error) {
 	var distinct []views.View
 	of := make([]int, len(all)) // positions in distinct
@@ -100,9 +100,9 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 		}
 		of[i] = len(distinct) - 1
 	}
-	began := time.Now()
-	found, err := w.among(ctx, distinct, p)
-	if stopped := w.pause(ctx, began); stopped != nil {
+	var found [][]uuid.UUID
+	var err error
+	if stopped := w.paced(ctx, func() { found, err = w.among(ctx, distinct, p) }); stopped != nil {
 		return false, errors.Join(err, stopped)
 	}
 	switch {
@@ -123,12 +123,13 @@ func (w *Watcher) compareSome(ctx context.Context, all []Watched, p part, now ti
 	for begin := 0; begin < len(all); begin += setsAtOnce {
 		some := all[begin:min(begin+setsAtOnce, len(all))]
 		matches := func(i int) []uuid.UUID { return found[of[begin+i]] }
-		began := time.Now()
-		stored, err := w.stepSome(ctx, some, p, matches, now)
-		if stopped := w.pause(ctx, began); stopped != nil {
-			return false, errors.Join(failed, err, stopped)
+		stopped := w.paced(ctx, func() {
+			stored, err := w.stepSome(ctx, some, p, matches, now)
+			whole, failed = whole && stored, errors.Join(failed, err)
+		})
+		if stopped != nil {
+			return false, errors.Join(failed, stopped)
 		}
-		whole, failed = whole && stored, errors.Join(failed, err)
 	}
 	return whole, failed
 }
@@ -170,8 +171,8 @@ func (w *Watcher) stepSome(
 	return whole, failed
 }
 
-// step is the next step of a View after a part of which some records match it, in order.
-// changed is false if nothing changed.
+// step returns the next state of a View after a part. found are the records of the part that
+// match it, in order. changed is false if the state stays the same.
 func (w *Watcher) step(ctx context.Context, v Watched, known Set, p part, found []uuid.UUID) (s Step, changed bool, err error) {
 	changed = inherit(known, p.merges)
 	if v.View.Dataset == catalog.Contacts && !p.held {
@@ -191,8 +192,8 @@ func (w *Watcher) step(ctx context.Context, v Watched, known Set, p part, found 
 	return s, changed || advanced, nil
 }
 
-// stayHeld adds the known contacts of a part that no longer match as global records, but
-// still match as held records.
+// stayHeld adds to found the known contacts that no longer match as global records, but still
+// match as held records.
 func (w *Watcher) stayHeld(ctx context.Context, v Watched, known Set, p part, found []uuid.UUID) ([]uuid.UUID, error) {
 	matches := Of(found...)
 	var left []uuid.UUID
@@ -230,8 +231,8 @@ func (w *Watcher) among(ctx context.Context, vs []views.View, p part) ([][]uuid.
 	return found, nil
 }
 
-// inChunks asks for the matches of Views in the order of the records, recordsAtOnce at a
-// time.
+// inChunks returns which records match each of several Views, in the order of the records. It
+// asks for recordsAtOnce records at a time.
 func inChunks(among []uuid.UUID, ask func(some []uuid.UUID) ([][]uuid.UUID, error), of int) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, of)
 	for some := range slices.Chunk(among, recordsAtOnce) {
@@ -254,8 +255,8 @@ func union(a, b []uuid.UUID) []uuid.UUID {
 	return Of(slices.Concat(a, b)...).Sorted()
 }
 
-// inherit makes the targets of merged known records known. It reports whether that changes
-// anything.
+// inherit makes the target of a merge known if the merged record was known. changed is false if
+// that adds nothing.
 func inherit(known Set, merges []changes.Entry) (changed bool) {
 	for more := true; more; { // records that were merged more than once
 		more = false
@@ -268,8 +269,8 @@ func inherit(known Set, merges []changes.Entry) (changed bool) {
 	return changed
 }
 
-// advance makes the matching records known, and returns those to report: the new ones that
-// are not quiet. found are the matching ones, in order.
+// advance updates known for the compared records, of which found match, in order. It returns
+// the new matches to report: those that are not in quiet.
 func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, reported []uuid.UUID) {
 	matches := Of(found...)
 	for _, id := range among {
@@ -290,8 +291,8 @@ func advance(known Set, among, found []uuid.UUID, quiet Set) (changed bool, repo
 	return changed, reported
 }
 
-// followHeld compares Views that search held records with records whose documents were
-// written.
+// followHeld compares held records whose documents were written with the Views that search held
+// records.
 func (w *Watcher) followHeld(ctx context.Context, now time.Time) error {
 	changed, err := w.Watches.HeldChanged(ctx)
 	if err != nil || len(changed) == 0 {
@@ -314,9 +315,9 @@ func (w *Watcher) followHeld(ctx context.Context, now time.Time) error {
 	return failed
 }
 
-// compareHeld compares Views of a workspace with changed held records. Merges must be applied
-// first. Documents of merged records are written after the merge is published, so it waits
-// until the feed is compared up to its head as read after the changes.
+// compareHeld compares Views of a workspace with changed held records. It waits until these
+// Views have followed the feed to its head, as read after the changes: the documents of merged
+// records are written after the merge is published, and merges must be applied first.
 func (w *Watcher) compareHeld(ctx context.Context, of HeldOf, all []Watched, now time.Time) error {
 	rows, err := w.Watches.HeldChanges(ctx, of, recordsAtOnce)
 	if err != nil || len(rows) == 0 {

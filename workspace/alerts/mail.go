@@ -21,8 +21,8 @@ type Mailing struct {
 	Views    []MailedView
 }
 
-// MailedView is a View with the entries after After and up to UpTo, of which there may be
-// none.
+// MailedView is a View and the range of its entries to mail: after After, up to UpTo. There may
+// be none.
 type MailedView struct {
 	View  views.ID `json:"view_id"`
 	After int64    `json:"after"`

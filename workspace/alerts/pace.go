@@ -7,15 +7,17 @@ import (
 	"atlas/internal/timer"
 )
 
-// idle is how many times as long as it compared a Watcher then waits, at most longestPause, so
-// that searches of others have the processors.
+// After work a Watcher waits idle times as long, at most longestPause, so that searches of
+// others have the processors.
 const (
 	idle         = 3
 	longestPause = time.Second
 )
 
-// pause waits after work that began at a time of the machine's clock.
-func (w *Watcher) pause(ctx context.Context, began time.Time) error {
+// paced does work, then waits. Its error is that of the wait.
+func (w *Watcher) paced(ctx context.Context, work func()) error {
+	began := time.Now()
+	work()
 	d := min(idle*time.Since(began), longestPause)
 	if w.Pause != nil {
 		return w.Pause(ctx, d)

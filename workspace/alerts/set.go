@@ -31,8 +31,9 @@ func (s Set) Sorted() []uuid.UUID {
 	return slices.SortedFunc(maps.Keys(s), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 }
 
-// Pack encodes the ids in order: their number, for each how many bytes it shares with the one
-// before, then the other bytes of all, deflated. Random ids take about 15 bytes each.
+// Pack encodes the ids in order: how many there are; for each, how many bytes it shares with
+// the one before; then the other bytes of all. The result is deflated. Random ids take about 15
+// bytes each.
 func (s Set) Pack() ([]byte, error) {
 	var before uuid.UUID
 	shares, others := make([]byte, 0, len(s)), make([]byte, 0, len(s)*len(before))

@@ -26,11 +26,11 @@ import (
 const (
 	// interval is how often a Watcher looks.
 	interval = time.Second
-	// pageOfChanges is how many changes are compared at once, recordsAtOnce how many records
-	// and definitionsAtOnce how many definitions one search compares.
+	// pageOfChanges limits the changes that are compared at once, recordsAtOnce the records and
+	// definitionsAtOnce the definitions of one search.
 	pageOfChanges, recordsAtOnce, definitionsAtOnce = 10_000, 10_000, 500
-	// setsAtOnce bounds the sets in memory: one of MaxMatches has 1.5 MB, and only one at a time
-	// is unpacked.
+	// setsAtOnce limits the packed sets in memory. A set of MaxMatches ids has 1.5 MB, and only
+	// one is unpacked at a time.
 	setsAtOnce = 20
 	// pageOfMatches is how many records a search returns.
 	pageOfMatches = 1000
@@ -85,8 +85,8 @@ type HeldChange struct {
 	Record uuid.UUID
 	// Version is that of the document.
 	Version int64
-	// Shown is the version of the record when the workspace put it into its book or a Static
-	// View, after the last comparison; 0: it did not.
+	// Shown is the version at which the workspace itself put the record into its book or a
+	// Static View, since the last comparison; 0 if it did not.
 	Shown int64
 }
 
@@ -94,17 +94,17 @@ type HeldChange struct {
 type Watches interface {
 	// WatchedViews are the Views with alerts of all workspaces.
 	WatchedViews(ctx context.Context) ([]Watched, error)
-	// KnownMatches returns the known matches of each View, packed. A row with another version has
-	// nil.
+	// KnownMatches returns the known matches of each View, packed; nil if the row has another
+	// version.
 	KnownMatches(ctx context.Context, all []Watched) ([][]byte, error)
 	// StepWatched stores a step in one transaction. It stores nothing if the row has another
-	// version, or the View has another definition or was deleted.
+	// version, or the View was deleted or has another definition.
 	StepWatched(ctx context.Context, w Watched, s Step, now time.Time) (stored bool, err error)
-	// MoveWatched moves Views past a part of the feed that changed nothing for them, as
-	// StepWatched would.
+	// MoveWatched moves Views past a part of the feed that changes nothing for them, under the
+	// conditions of StepWatched.
 	MoveWatched(ctx context.Context, all []Watched, to changes.Position) error
-	// HeldChanged returns the workspaces and datasets with changed held records, HeldChanges
-	// these records, in order.
+	// HeldChanged returns the workspaces and datasets that have changed held records.
+	// HeldChanges returns the changed records of one, in order.
 	HeldChanged(ctx context.Context) ([]HeldOf, error)
 	HeldChanges(ctx context.Context, of HeldOf, limit int) ([]HeldChange, error)
 	// CompareHeld deletes compared changes, unless the records changed again.
@@ -124,13 +124,13 @@ type Feed interface {
 // Searcher searches Views. *records.Records implements it.
 type Searcher interface {
 	SearchView(ctx context.Context, v views.View, q query.Query) (query.Page, error)
-	// MatchingViews returns for each View of a dataset which records match it as global records,
-	// MatchingHeld for each View of a workspace which also do as held records.
+	// MatchingViews returns which of the records match each View of a dataset as global
+	// records. MatchingHeld does so for Views of one workspace and held records.
 	MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 	MatchingHeld(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error)
 }
 
-// Watcher creates the entries of alerts. Any number of servers may run one: each step is made
+// Watcher creates the entries of alerts. Any number of servers may run one: each step is stored
 // once.
 type Watcher struct {
 	Watches Watches
@@ -224,8 +224,8 @@ func (w *Watcher) Look(ctx context.Context) error {
 	return errors.Join(err, w.followHeld(ctx, now))
 }
 
-// leave puts a View to rest that cannot be read, so that it does not block the others, and
-// logs it once.
+// leave puts a View whose definition cannot be read to rest, so that it does not block the
+// others, and logs that once.
 func (w *Watcher) leave(ctx context.Context, v Watched, now time.Time) error {
 	if w.unreadable[v.View.ID] && v.State == Resting && !v.Changed {
 		return nil

@@ -47,8 +47,8 @@ type DeliveredQuery struct {
 
 // CountStore keeps counts. *postgres.System implements it.
 type CountStore interface {
-	// AddDelivered adds counts. It also adds an event reads.above_threshold, once an hour,
-	// for each principal with more than threshold records in an hour; 0: none.
+	// AddDelivered adds counts. For each principal with more than threshold records in an hour
+	// it also adds an event reads.above_threshold, once in that hour; 0: none.
 	AddDelivered(ctx context.Context, all []Delivered, threshold int64) error
 	AddRefused(ctx context.Context, all []Refused) error
 	// ForgetCounts deletes counts from before a time.
@@ -79,12 +79,12 @@ type refusedKey struct {
 	network netip.Prefix
 }
 
-// Counter counts in memory and stores the sums. Adding takes a lock for less than a
-// microsecond and never waits for the store. It is safe for concurrent use.
+// Counter counts in memory and stores the sums regularly. Counting never waits for the store.
+// It is safe for concurrent use.
 type Counter struct {
 	Store CountStore
-	// Threshold is the number of records of a principal in an hour above which an event is
-	// written; 0: none.
+	// Threshold is the number of records in an hour above which an event is written for a
+	// principal; 0: none.
 	Threshold int64
 	// Retention is the retention of counts; 0: unlimited.
 	Retention time.Duration
@@ -121,8 +121,8 @@ func (c *Counter) addDelivered(k deliveredKey, n count) {
 		c.delivered = map[deliveredKey]count{}
 	}
 	if _, known := c.delivered[k]; !known && len(c.delivered) >= c.max() {
-		// The number is counted, without the principal. There are only as many workspaces
-		// as the operator creates.
+		// Beyond the limit records are still counted, but not by principal: that is one more
+		// entry for each workspace and hour, and only the operator creates workspaces.
 		k.by, k.operation = Principal{Kind: Service}, "other"
 	}
 	was := c.delivered[k]

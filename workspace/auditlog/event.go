@@ -18,8 +18,8 @@ import (
 // PrincipalKind is the kind of a principal.
 type PrincipalKind string
 
-// The kinds. A SCIMToken stands for the identity provider that has it; an Operator ran a
-// command; the Service acted by itself.
+// The kinds. A SCIMToken stands for the identity provider that has it. An Operator ran a
+// command. The Service acted by itself.
 const (
 	User      PrincipalKind = "user"
 	Key       PrincipalKind = "key"
@@ -89,8 +89,8 @@ type Event struct {
 	ObjectID uuid.UUID
 	// Fields are the names of the changed fields.
 	Fields []string
-	// Details is a JSON object without values of persons: "sha256:" and a digest replace
-	// them. Values maps these texts to the values that were not erased.
+	// Details is a JSON object in which "sha256:" and a digest replace the values of persons.
+	// Values maps these texts to the values that are not erased.
 	Details json.RawMessage
 	Values  map[string]string
 }
@@ -153,8 +153,8 @@ func (e *Event) Follow(number int64, previous Digest) (err error) {
 	return err
 }
 
-// Check says what is wrong with an event that must follow a given position of its chain; ""
-// for nothing.
+// Check returns what is wrong with an event that follows a position of its chain, "" for
+// nothing.
 func (e Event) Check(number int64, previous Digest) (problem string, err error) {
 	sum, err := e.Sum()
 	switch {

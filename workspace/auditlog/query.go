@@ -15,9 +15,9 @@ type Query struct {
 	Principal, Object uuid.UUID
 	// Since and Until bound the time, Until exclusively; zero: no bound.
 	Since, Until time.Time
-	// Oldest selects the order of the chain, without unchained events; After is then the
-	// number after which to begin. Otherwise the newest come first, and After is the id
-	// before which to begin, 0 for the newest.
+	// Oldest lists the events in the order of the chain, without those that are not chained
+	// yet; After is then the number of the event before the page. Otherwise the newest event is
+	// first, and After is the id of the event before the page; 0 begins with the newest.
 	Oldest bool
 	After  int64
 	Limit  int

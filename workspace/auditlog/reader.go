@@ -30,13 +30,13 @@ type Reader struct {
 // Page is a part of the log.
 type Page struct {
 	Events []Event
-	// Next is the cursor of the next page, "" on the last one. In the order of the chain
-	// there is always one, because later events follow.
+	// Next is the cursor of the next page, "" on the last one. With the oldest first there is
+	// always one: later events follow.
 	Next string
 }
 
-// place is the position of a cursor: an id; in the order of the chain a number, and the
-// beginning of the digest of its event.
+// place is the position of a cursor: the id of an event or, with the oldest first, its number
+// and the beginning of its digest.
 type place struct {
 	at     int64
 	digest [16]byte
@@ -62,8 +62,8 @@ func decodePlace(data []byte, oldest bool) (p place, ok bool) {
 // placeOf is the position of an event in the order of the chain.
 func placeOf(number int64, digest Digest) place { return place{number, [16]byte(digest[:16])} }
 
-// follow checks that a chain continues after a position: it may have been restored from a
-// backup, or retention may have deleted what follows. Error: CursorTooOld.
+// follow checks that the chain goes on after a position. It does not when the chain was
+// restored from a backup, or retention deleted what follows. Error: CursorTooOld.
 func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
 	if p.at == 0 {
 		return nil // from the beginning of the stored events
@@ -83,9 +83,8 @@ func (r *Reader) follow(ctx context.Context, in workspace.ID, p place) error {
 			"leave cursor out to read all of it again")
 }
 
-// Read returns the page after a cursor, "" for the first. Errors: BadRequest for a cursor
-// that is not of this log in this order, CursorTooOld for one after which the chain does
-// not continue.
+// Read returns the page after a cursor, "" for the first. Errors: BadRequest for a cursor that
+// is not of this log and order, CursorTooOld if the chain does not go on after it.
 func (r *Reader) Read(ctx context.Context, in workspace.ID, q Query, cursor string) (Page, error) {
 	purpose := "audit log of the workspace " + in.String()
 	if q.Oldest {

@@ -11,16 +11,16 @@ import (
 
 // Store is the store of a Sealer. *postgres.System implements it.
 type Store interface {
-	// SealEvents chains up to limit events of ended transactions in their order, and
-	// returns their number. It is one transaction; at most one runs at once.
+	// SealEvents chains up to limit events of ended transactions in their order, in one
+	// transaction, and returns their number. At most one call runs at once.
 	SealEvents(ctx context.Context, limit int, now time.Time) (int, error)
 	// UnloggedHeads are chains that grew since MarkLogged was called for them.
 	UnloggedHeads(ctx context.Context, limit int) ([]Head, error)
 	MarkLogged(ctx context.Context, heads []Head) error
-	// ForgetEvents deletes the events at the beginning of each chain, and the values, that
-	// are older than retention by the clock of the store. It calls sign for each new checkpoint,
-	// with the previous one. It also returns an error for each chain of which it deletes
-	// nothing because an event is not what was chained.
+	// ForgetEvents deletes from the beginning of each chain the events older than retention by
+	// the clock of the store, and values of that age. It calls sign with each new checkpoint
+	// and the previous one. It returns an error for a chain with a modified event, and deletes
+	// no more of it.
 	ForgetEvents(ctx context.Context, retention time.Duration, sign func(h *Head, was Checkpoint)) error
 	// WithLease runs work on one server at a time.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
@@ -30,8 +30,8 @@ const (
 	// Lease is the lease of the server that seals.
 	Lease    = "audit log"
 	leaseTTL = 30 * time.Second
-	// sealEvery is the interval of sealing, and sealAtOnce how many events a transaction
-	// seals.
+	// sealEvery is the interval of sealing, sealAtOnce the maximum number of events in a
+	// transaction.
 	sealEvery  = time.Second
 	sealAtOnce = 500
 	// headsAtOnce is how many chains are logged at once.
@@ -49,7 +49,7 @@ type Sealer struct {
 	Retention time.Duration
 	// Key signs checkpoints; nil: they are not signed.
 	Key ed25519.PrivateKey
-	// LogEvery is how often the newest digests are logged, and retention runs; 0 is an
+	// LogEvery is the interval of logging the newest digests and of applying retention; 0 is an
 	// hour.
 	LogEvery time.Duration
 	// Now is the clock.
@@ -119,8 +119,8 @@ func (s *Sealer) sign(h *Head, was Checkpoint) {
 	h.Checkpoint.Sign(h.Chain, s.Key)
 }
 
-// logHeads logs the newest digest of each chain that grew. The log is outside of the database,
-// so whoever owns its tables cannot change the logged digests.
+// logHeads logs the newest digest of each chain that grew: whoever can change the database
+// cannot change what the servers logged.
 func (s *Sealer) logHeads(ctx context.Context) error {
 	for {
 		heads, err := s.Store.UnloggedHeads(ctx, headsAtOnce)

@@ -83,12 +83,12 @@ type Report struct {
 	Digest              Digest
 	// Unchained counts events that are not in the chain yet.
 	Unchained int64
-	// Checkpoint is where the stored part begins. Signed is whether the key signed it; nil
+	// Checkpoint is where the stored part begins. Signed reports whether the key signed it, nil
 	// without a key or a checkpoint.
 	Checkpoint Checkpoint
 	Signed     *bool
-	// Since is the number of the event with a digest that was stored elsewhere, 0 if none
-	// was given or found.
+	// Since is the number of the event whose digest was given to Verify, 0 if none was given or
+	// found.
 	Since    int64
 	Problems []Problem
 }
@@ -107,8 +107,8 @@ type Source interface {
 
 const verifyAtOnce = 1000
 
-// Verify reads a chain and recomputes it. since, if not nil, is a digest that was stored
-// outside of the database, and key the one that signs checkpoints.
+// Verify reads a chain and computes its digests. since is a digest that was stored outside of
+// the database, key the one that signs checkpoints; both may be nil.
 func Verify(ctx context.Context, s Source, chain workspace.ID, since *Digest, key ed25519.PublicKey) (Report, error) {
 	r, err := verify(ctx, s, chain, since, key)
 	if err != nil || len(r.Problems) == 0 {
@@ -165,7 +165,7 @@ func verify(ctx context.Context, s Source, chain workspace.ID, since *Digest, ke
 			break
 		}
 	}
-	// The head is read before the events, so an unmodified chain may have grown, but not
+	// The head was read before the events: an unmodified chain may have grown since, not
 	// shrunk.
 	switch {
 	case number < head.Number:

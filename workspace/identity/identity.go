@@ -1,6 +1,6 @@
-// Package identity has how people sign in to a workspace by its own OpenID provider: the
-// domains of e-mail addresses that it proved, its provider, and which user a subject of the
-// provider is (docs/identity.md).
+// Package identity has the rules by which people sign in to a workspace by its own OpenID
+// provider: the provider, the proved domains of e-mail addresses, and which user a subject of
+// the provider is (docs/identity.md).
 //
 // It does not call providers (service/oidc), store sessions (service/session) or settings
 // (workspace/postgres).
@@ -20,8 +20,8 @@ import (
 
 type providerKind struct{}
 
-// ProviderID identifies a provider of a workspace. Another issuer or client has another id,
-// so that the sessions of the former end.
+// ProviderID identifies a provider of a workspace. Another issuer or client gets a new id,
+// which ends the sessions of the previous one.
 type ProviderID = workspace.TypedID[providerKind]
 
 // Provider is the OpenID provider of a workspace.
@@ -48,8 +48,8 @@ type Provider struct {
 	UpdatedBy workspace.UserID
 }
 
-// RoleOf returns the role of a person with values of RoleClaim, the highest of several, and
-// "" for a person who is refused. mapped is false if the provider maps no roles.
+// RoleOf returns the role of a person with values of RoleClaim: the highest of several, "" if
+// the person is refused. mapped is false if the provider maps no roles.
 func (p Provider) RoleOf(values []string) (role people.Role, mapped bool) {
 	for _, r := range []people.Role{people.Owner, people.Admin, people.MemberRole} {
 		if slices.ContainsFunc(values, func(v string) bool { return p.Roles[v] == r }) {
@@ -78,8 +78,8 @@ type Domain struct {
 	ProvedAt *time.Time
 	// ProvedBy is "" for a domain that is not proved.
 	ProvedBy Proof
-	// CheckedAt is the time of the last look-up of its record, FailingSince since when it is
-	// missing.
+	// CheckedAt is the time of the last look-up of the record. FailingSince is since when the
+	// record is missing.
 	CheckedAt, FailingSince *time.Time
 	CreatedAt               time.Time
 }
@@ -93,8 +93,8 @@ const (
 	LostAfter = 3 * 24 * time.Hour
 	// CheckEvery is the interval of look-ups.
 	CheckEvery = 6 * time.Hour
-	// LostChecks is how many look-ups must also have found it missing, ChecksApart their minimum
-	// distance: one late look-up, after days without any, loses no domain.
+	// LostChecks is how many look-ups must also have missed the record, at least ChecksApart
+	// from each other: one late look-up, after days without any, loses no domain.
 	LostChecks, ChecksApart = 3, CheckEvery / 2
 )
 
@@ -136,8 +136,8 @@ type Own struct {
 	Provider  ProviderID   `json:"provider"`
 }
 
-// Gate are the sign-in rules that each request of a person is checked against: the
-// workspace's provider, zero for none, whether it is required, and the proved domains.
+// Gate has the sign-in rules for each request of a person: the workspace's provider, zero for
+// none, whether it is required, and the proved domains.
 type Gate struct {
 	Provider ProviderID
 	Required bool
@@ -152,14 +152,14 @@ type Person struct {
 	Email string
 	// Name is "" if the provider has no valid one.
 	Name string
-	// Values are the values of the provider's role claim. Silent means that this answer lacks the
-	// claim: the role of a member stays. An empty list is not silent: the person has no values.
+	// Values are the values of the provider's role claim. Silent means that the claim is
+	// missing: a member's role stays. An empty list is not silent: the person has no values.
 	Values []string
 	Silent bool
 }
 
-// Locked is the state on which a change of the settings is decided; it is locked until the
-// change is made.
+// Locked is the state that a change of the settings depends on. It is locked until the change
+// is stored.
 type Locked struct {
 	// Role is the role of the author, "" if they are not a member.
 	Role people.Role
@@ -174,8 +174,8 @@ type Permit func(Locked) error
 type Store interface {
 	// Provider returns the provider of a workspace: fault.NotFound for none.
 	Provider(ctx context.Context, in workspace.ID) (Provider, error)
-	// SetProvider stores the provider that change returns, with an encrypted secret; a nil secret
-	// leaves the current one.
+	// SetProvider stores the provider that change returns, with the encrypted secret; nil
+	// leaves the current secret.
 	SetProvider(ctx context.Context, in workspace.ID, by workspace.UserID, change func(Locked) (Provider, []byte, error)) (Provider, error)
 	// DeleteProvider deletes the provider: fault.NotFound for none.
 	DeleteProvider(ctx context.Context, in workspace.ID, by workspace.UserID, permit Permit) error
@@ -192,11 +192,11 @@ type Store interface {
 // Prover stores the state of domains. *postgres.System implements it.
 type Prover interface {
 	// NoteCheck records whether the record of a domain was found. A found record proves an
-	// unproved domain. A proved domain is lost when its record was missing for LostAfter, and
-	// LostChecks times; a domain proved by an operator is not lost. Errors: fault.NotFound,
-	// fault.Forbidden if another workspace has proved the domain.
+	// unproved domain. A proved domain is lost when its record was missing for LostAfter and
+	// LostChecks times, unless an operator proved it. Errors: fault.NotFound, fault.Forbidden
+	// if another workspace has proved the domain.
 	NoteCheck(ctx context.Context, in workspace.ID, name string, there bool, at time.Time) (Domain, error)
-	// DueDomains lists domains proved by DNS that were not checked since a time, the longest
-	// unchecked first.
+	// DueDomains lists the domains proved by DNS that were last checked before a time, the
+	// longest unchecked first.
 	DueDomains(ctx context.Context, before time.Time, most int) ([]Domain, error)
 }

@@ -78,8 +78,8 @@ type Settings struct {
 // By is the author of a change of settings.
 type By struct {
 	User workspace.UserID
-	// Own is the workspace provider of the session, zero for another way of signing in. Email is
-	// the address of the session.
+	// Own is the workspace provider of the author's session, zero for another way of signing
+	// in; Email is the address of the session.
 	Own   Own
 	Email string
 	// Began is when the session began, zero for none.
@@ -142,7 +142,7 @@ func (s *Settings) Provider(ctx context.Context, in workspace.ID) (Provider, err
 	return s.Store.Provider(ctx, in)
 }
 
-// SetProvider sets the provider. Only owners may: the provider decides who owners are.
+// SetProvider sets the provider, by an owner only: the provider decides who the owners are.
 // Errors: fault.InvalidInput, fault.Forbidden, fault.RevisionConflict.
 func (s *Settings) SetProvider(ctx context.Context, in workspace.ID, by By, c Change) (Provider, error) {
 	if c.Scopes == nil {
@@ -191,8 +191,8 @@ func (c Change) on(before *Provider, by By, now time.Time) (Provider, error) {
 	return p, c.mayRequire(before, p, by)
 }
 
-// mayRequire refuses what could lock everybody out: requiring a provider by which the author
-// has not signed in with these settings, or changing how people sign in by a required one.
+// mayRequire refuses what could lock everybody out: to require a provider before its author has
+// signed in by it as it is, or to change how people sign in by a required one.
 func (c Change) mayRequire(before *Provider, p Provider, by By) error {
 	const then = "set it with required false, sign in by it, then require it"
 	switch on := before != nil && before.Required; {
@@ -261,9 +261,9 @@ func NewDomain(name string, now time.Time) Domain {
 	return Domain{Name: name, Token: strings.ToLower(rand.Text()), CreatedAt: now}
 }
 
-// DeleteDomain deletes a domain and ends the sessions of its addresses. While there is a
-// provider only owners may. Errors: fault.NotFound, fault.Forbidden, also for users who would
-// lock themselves out.
+// DeleteDomain deletes a domain and ends the sessions of its addresses. With a provider only
+// owners may. Errors: fault.NotFound, fault.Forbidden, also for users who would lock themselves
+// out.
 func (s *Settings) DeleteDomain(ctx context.Context, in workspace.ID, by By, name string) error {
 	name, err := ReadDomain(name)
 	if err != nil {

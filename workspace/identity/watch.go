@@ -8,16 +8,16 @@ import (
 	"atlas/internal/timer"
 )
 
-// watchEvery is the interval of looking for due domains, watchMost the number of concurrent
-// look-ups.
+// watchEvery is the interval of looking for due domains, watchMost the maximum number of
+// domains in each.
 const (
 	watchEvery = 10 * time.Minute
 	watchMost  = 100
 )
 
-// Watch looks up the records of proved domains until ctx ends. Unanswered look-ups count as a
-// missing record: otherwise an abandoned domain would stay proved. They do not count if no
-// domain is answered: then the problem is on this side.
+// Watch looks up the records of proved domains until ctx ends. A look-up without an answer
+// counts as a missing record: otherwise an abandoned domain would stay proved. If no look-up is
+// answered, none counts: then the problem is on this side.
 func (s *Settings) Watch(ctx context.Context, log *slog.Logger) {
 	for ctx.Err() == nil {
 		if err := s.CheckDue(ctx, log); err != nil && ctx.Err() == nil {

@@ -18,8 +18,8 @@ type Selection struct {
 	limited       bool
 }
 
-// Select parses the parameters attributes and excludedAttributes, "" if they are left out.
-// Unknown names of attributes are ignored.
+// selection parses the parameters attributes and excludedAttributes; "" is left out. Unknown
+// names of attributes are ignored.
 func (s *schema) selection(attributes, excluded string) (Selection, error) {
 	if attributes != "" && excluded != "" {
 		return Selection{}, refuse(InvalidValue, "give attributes or excludedAttributes, not both")
@@ -162,8 +162,8 @@ type List struct {
 // Page says which resources of a list an answer has. Start counts from 1.
 type Page struct{ Start, Count int }
 
-// ReadPage parses startIndex and count; "" is left out. Values out of range are clamped, as
-// the standard requires.
+// ReadPage parses startIndex and count; "" is left out. It clamps values out of range, as the
+// standard requires.
 func ReadPage(start, count string) (p Page, err error) {
 	read := func(name, given string, otherwise, least, most int) (int, error) {
 		if given == "" {
@@ -198,8 +198,8 @@ func ListOf[T any](p Page, all []T, resource func(T) Resource) List {
 	return l
 }
 
-// PageOfGroups returns the groups of a page. With members it ends before they have more than
-// MaxMembers together.
+// PageOfGroups returns the groups of a page. With their members, it ends before the groups have
+// more than MaxMembers together.
 func PageOfGroups(p Page, all []Group, members bool) []Group {
 	page, sum := pageOf(p, all), 0
 	for i, g := range page {

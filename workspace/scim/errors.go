@@ -2,8 +2,8 @@ package scim
 
 import "atlas/internal/fault"
 
-// Type is the scimType of an error (RFC 7644, 3.12). As an error it is the cause of a
-// fault.Error, whose message is the detail.
+// Type is the scimType of an error (RFC 7644, 3.12). It is the cause of a fault.Error, whose
+// message is the detail.
 type Type string
 
 // The types.

@@ -259,8 +259,8 @@ func (p *parser) group() (node, error) {
 	return of, err
 }
 
-// resolve finds the attribute of a name such as userName, name.givenName or the same after
-// the URN of the schema.
+// resolve finds the attribute of a name: userName, name.givenName, or such a name after the URN
+// of the schema.
 func (p *parser) resolve(name string) (a, sub *attribute, err error) {
 	unknown := refuse(InvalidFilter, "a %s has no attribute %.100q", p.of.name, name)
 	if p.inner != nil {
@@ -288,8 +288,9 @@ func (p *parser) resolve(name string) (a, sub *attribute, err error) {
 	return a, sub, nil
 }
 
-// list parses a condition on the elements of a list after its opening bracket, and a
-// comparison with the matching elements: emails[type eq "work"].value eq "…".
+// list parses what follows the opening bracket after a list: a condition on its elements, and
+// possibly a comparison with the elements that match, as in emails[type eq "work"].value eq
+// "…".
 func (p *parser) list(a, sub *attribute) (node, error) {
 	if sub != nil || !a.multi && a.kind != foreign {
 		return nil, refuse(InvalidFilter, "only a list has conditions in brackets, and %s is none", a.name)
@@ -358,8 +359,8 @@ func (p *parser) comparison(a, sub *attribute) (node, error) {
 	return compare{a, sub, op, value}, err
 }
 
-// comparable checks that an attribute can be compared with a value, and returns the value in
-// the form of the attribute.
+// comparable checks that an attribute can be compared with a value, and returns the value as
+// the attribute stores it.
 func comparable(a *attribute, op string, value any) (any, error) {
 	if a.kind == foreign {
 		return value, nil
@@ -433,11 +434,11 @@ func (p *parser) value() (any, error) {
 	return v, nil
 }
 
-// Lookup narrows what a store reads for a filter, by indexed columns. The zero value matches
-// everything. At most one is set.
+// Lookup narrows by indexed columns what a store reads for a filter. At most one field is set;
+// the zero value matches everything.
 type Lookup struct {
-	// ID is the only id. Name is the folded userName or displayName, Address a folded one of a
-	// person.
+	// ID is the only id that can match. Name is a folded userName or displayName, Address the
+	// folded address of a person.
 	ID                        uuid.UUID
 	Name, ExternalID, Address string
 	// Nobody is set if the filter compares the id with a text that is not an id.

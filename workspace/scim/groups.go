@@ -130,6 +130,6 @@ func (f Filter) Groups(all []Group) (taken []Group) {
 	return taken
 }
 
-// GroupRoles are the roles that a group can give. Groups cannot give the role of owner, who
-// may give away the workspace.
+// GroupRoles are the roles that a group can give. Owner is none of them: an owner can give the
+// workspace away.
 func GroupRoles() []people.Role { return []people.Role{people.Admin, people.MemberRole} }

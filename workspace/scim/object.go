@@ -40,8 +40,8 @@ func Decode(body []byte) (input.Value, error) {
 	return v, nil
 }
 
-// checkSchemas refuses a body without the schema. It may list other schemas, whose values are
-// not stored: Entra sends one of its own.
+// checkSchemas refuses a body that does not list the schema. It may list others, whose values
+// are not stored: Entra sends one of its own.
 func (s *schema) checkSchemas(v input.Value) error {
 	for _, each := range member(v, "schemas").Items {
 		if each.Kind == input.String && lower(each.Text) == lower(s.urn) {
@@ -51,8 +51,8 @@ func (s *schema) checkSchemas(v input.Value) error {
 	return refuse(InvalidSyntax, "schemas must name %s", s.urn)
 }
 
-// read parses a resource from a body. Values that are not stored, read-only or unknown are
-// ignored (RFC 7644, 3.3).
+// read parses a resource from a body. It ignores values that are unknown, read-only or not
+// stored (RFC 7644, 3.3).
 func (s *schema) read(v input.Value) (object, error) {
 	if err := s.checkSchemas(v); err != nil {
 		return nil, err

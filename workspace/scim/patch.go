@@ -182,8 +182,8 @@ func (a *attribute) key(o object) string {
 	return fold(value)
 }
 
-// merge adds elements to a list. An element with an existing value replaces that one, and a
-// new primary element is the only primary one.
+// merge adds elements to a list. An element replaces one with the same value. A new primary
+// element becomes the only primary one.
 func merge(list, added []object) []object {
 	at := make(map[string]int, len(list))
 	for i, each := range list {

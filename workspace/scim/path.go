@@ -52,8 +52,8 @@ func parsePath(of *schema, text string) (path, error) {
 	return target, nil
 }
 
-// start returns the values that an element must have to match the filter, if it is a
-// comparison by eq: such an element can be added if none matches.
+// start returns the values that an element needs to match a filter of eq comparisons: if no
+// element matches, such a one can be added.
 func (p path) start() (object, bool) {
 	switch n := p.filter.(type) {
 	case compare:

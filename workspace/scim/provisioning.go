@@ -10,8 +10,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Store stores users and groups of workspaces. Changes of one workspace are serialized. A
-// change without effect does not change the version either.
+// Store stores users and groups of workspaces, one change of a workspace at a time. A change
+// without effect leaves the version as it is.
 type Store interface {
 	// SCIMUsers lists the users that match a Lookup, in the order of their ids.
 	SCIMUsers(ctx context.Context, in workspace.ID, l Lookup) ([]User, error)
@@ -19,16 +19,17 @@ type Store interface {
 	SCIMPeople(ctx context.Context, in workspace.ID, limit, offset int) ([]User, error)
 	// SCIMUser returns one user: fault.NotFound.
 	SCIMUser(ctx context.Context, in workspace.ID, id UserID) (User, error)
-	// InsertSCIMUser adds a user, and links the member of the workspace with their address. It
-	// returns the users whose role may have changed. Errors: Taken, Unproved, fault.LimitReached.
+	// InsertSCIMUser adds a user, links it with the workspace's member of the same address, and
+	// returns the users whose role may have changed. Errors: Taken, Unproved,
+	// fault.LimitReached.
 	InsertSCIMUser(ctx context.Context, in workspace.ID, u User) (User, []workspace.UserID, error)
-	// ChangeSCIMUser changes a user, whose row is locked, and their membership: fault.NotFound,
-	// the errors of InsertSCIMUser, LastOwner, those of change.
+	// ChangeSCIMUser changes a user, whose row is locked, and their membership. Errors:
+	// fault.NotFound, those of InsertSCIMUser, LastOwner, those of change.
 	ChangeSCIMUser(
 		ctx context.Context, in workspace.ID, id UserID, now time.Time, change func(User) (User, error),
 	) (User, []workspace.UserID, error)
-	// DeleteSCIMUser deletes a user and ends their membership: fault.NotFound, LastOwner, the
-	// errors of permit.
+	// DeleteSCIMUser deletes a user and ends their membership. Errors: fault.NotFound,
+	// LastOwner, those of permit.
 	DeleteSCIMUser(
 		ctx context.Context, in workspace.ID, id UserID, now time.Time, permit func(User) error,
 	) ([]workspace.UserID, error)
@@ -50,8 +51,8 @@ type GroupStore interface {
 	DeleteSCIMGroup(
 		ctx context.Context, in workspace.ID, id GroupID, now time.Time, permit func(Group) error,
 	) ([]workspace.UserID, error)
-	// SetSCIMGroupRole sets the role of a group's members in the workspace, "" for none, if
-	// permit allows it: fault.NotFound.
+	// SetSCIMGroupRole sets the role that the members of a group have in the workspace, "" for
+	// none, if permit allows it: fault.NotFound.
 	SetSCIMGroupRole(
 		ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role, permit func(people.Role) error,
 	) (Group, []workspace.UserID, error)
@@ -209,8 +210,8 @@ func (p *Provisioning) DeleteGroup(ctx context.Context, in workspace.ID, id Grou
 	return err
 }
 
-// SetGroupRole sets the role of a group's members in the workspace; "" removes it. Errors:
-// fault.Forbidden for users who are no longer owners or admins, fault.NotFound.
+// SetGroupRole sets the role that the members of a group have in the workspace; "" removes it.
+// Errors: fault.NotFound, fault.Forbidden for users who are no longer owners or admins.
 func (p *Provisioning) SetGroupRole(ctx context.Context, in workspace.ID, by workspace.UserID, id GroupID, role people.Role) (Group,
 	error) {
 	g, changed, err := p.Groups.SetSCIMGroupRole(ctx, in, by, id, role, administers)

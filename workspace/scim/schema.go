@@ -19,8 +19,8 @@ const (
 	boolean
 	moment // a time, which the server sets
 	complexKind
-	// foreign attributes are known and not stored: Atlas needs less of a person than a provider
-	// has. They are accepted, and never returned.
+	// foreign attributes are accepted, but neither stored nor returned: Atlas needs less of a
+	// person than a provider has.
 	foreign
 )
 
@@ -114,8 +114,8 @@ func (a *attribute) within(name string) *attribute {
 	return find(a.sub, name)
 }
 
-// ofSchema returns the part of a name after the URN of a schema that the resource has, and
-// whether nothing of that schema is stored. ok is false for a URN of another schema.
+// ofSchema splits the URN of a schema off a name. extension means that nothing of that schema
+// is stored. ok is false for the URN of a schema that the resource does not have.
 func (s *schema) ofSchema(name string) (rest string, extension, ok bool) {
 	if len(name) < 4 || lower(name[:4]) != "urn:" {
 		return name, false, true
@@ -128,6 +128,6 @@ func (s *schema) ofSchema(name string) (rest string, extension, ok bool) {
 	return name, false, false
 }
 
-// object is a resource, or a complex value of it: a string, a bool, an object or a list of
-// objects by the name of the attribute. Absent values have no key.
+// object is a resource, or one of its complex values. It has a string, a bool, an object or a
+// list of objects by the name of the attribute, and no key for an absent value.
 type object map[string]any

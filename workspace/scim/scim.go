@@ -21,13 +21,13 @@ import (
 // Limits of a workspace.
 const (
 	MaxUsers = 10_000
-	// MaxGroups is the maximum number of groups, MaxMembers of members of one, and MaxMemberships
-	// of memberships in all.
+	// MaxGroups is the maximum number of groups, MaxMembers of members of a group,
+	// MaxMemberships of memberships in all groups.
 	MaxGroups      = 1_000
 	MaxMembers     = 10_000
 	MaxMemberships = 50_000
-	// MaxPage is the maximum number of resources of one answer. A page of groups with their
-	// members ends earlier if it has MaxMembers of them.
+	// MaxPage is the maximum number of resources in an answer. A page of groups with their
+	// members ends earlier if they have MaxMembers together.
 	MaxPage = 200
 	// MaxOperations is the maximum number of operations of a PATCH.
 	MaxOperations = 200
@@ -64,12 +64,12 @@ type User struct {
 	Version           int
 	Created, Modified time.Time
 
-	// Account is the Atlas user of the person, zero before they first sign in. Role is the role
-	// of their membership, "" without one.
+	// Account is the person's Atlas user, zero before they first sign in. Role is the role of
+	// their membership, "" without one.
 	Account workspace.UserID
 	Role    people.Role
-	// RemovalRefusedAt is when the provider last asked to end this membership of the last
-	// owner, nil for never.
+	// RemovalRefusedAt is when the provider last asked to remove this user, who is the last
+	// owner; nil for never.
 	RemovalRefusedAt *time.Time
 }
 
@@ -84,8 +84,8 @@ type Email struct {
 	Primary bool   `json:"primary,omitempty"`
 }
 
-// Address is the address that a person signs in with: the primary one, else that of their work,
-// else the first, else the userName.
+// Address is the address that a person signs in with: the primary one, else the one of type
+// work, else the first, else the userName.
 func (u User) Address() string {
 	var work, first string
 	for _, e := range u.Emails {

@@ -105,7 +105,7 @@ func (s *Tokens) List(ctx context.Context, in workspace.ID, limit, offset int) (
 	return s.Store.SCIMTokens(ctx, in, s.now().Add(-TokenRetention), limit, offset)
 }
 
-// Create creates a token and returns its text, which cannot be retrieved again. Errors:
+// Create creates a token and returns its text, which cannot be read later. Errors:
 // fault.Forbidden for users who are no longer owners or admins, fault.LimitReached.
 func (s *Tokens) Create(ctx context.Context, in workspace.ID, by workspace.UserID, n TokenInput) (Token, string, error) {
 	if n.Days == 0 {

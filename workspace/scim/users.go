@@ -91,8 +91,8 @@ func NewUser(v input.Value) (User, error) {
 	return User{ID: UserID(workspace.NewUUID()), Active: true, Version: 1}.with(o)
 }
 
-// Replaced returns the user after a PUT. Without active the value stays: an omission by
-// mistake must not admit somebody again.
+// Replaced returns the user after a PUT. Without active its value stays: an omission must not
+// admit somebody again.
 func (u User) Replaced(v input.Value) (User, error) {
 	o, err := userSchema.read(v)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package undo lists what an API key wrote in a workspace, and reverts what it can
 // (docs/api.md, "What a key did").
 //
-// It reads the history that triggers in Postgres write of each change (workspace/audit), and
-// changes objects as other callers do, by the parts of the workspace that own them. There are
-// no former values: what was overwritten or deleted cannot be restored.
+// It reads the history of changes (workspace/audit), and changes objects by the same methods as
+// other callers. The history has no former values, so what was overwritten or deleted cannot be
+// restored.
 package undo
 
 import (
@@ -68,22 +68,22 @@ type Change struct {
 	Before audit.Op
 	// Since is when the existing object was created, zero if there is none.
 	Since time.Time
-	// Others means that others changed the object later; LastBySystem that its last change was
-	// made by Atlas itself or an operator.
+	// Others means that others changed the object later, LastBySystem that Atlas itself or an
+	// operator changed it last.
 	Others, LastBySystem bool
 	// HasView means that the View of a membership exists.
 	HasView bool
-	// Role is a member's current role, RoleBefore the one that the change replaced, from the
-	// audit log; "" if there is none.
+	// Role is a member's current role. RoleBefore is the role that the change replaced, from
+	// the audit log, "" for none.
 	Role, RoleBefore people.Role
 }
 
-// beginSlack is how much earlier than its change an object may be created: one time is from
-// the server's clock before the transaction, the other from Postgres.
+// beginSlack is how much earlier than its change an object may be created: the server's clock
+// gives one time before the transaction, Postgres gives the other.
 const beginSlack = 5 * time.Minute
 
-// Done returns the effect of the change. A change is a creation if there was none before and
-// the object was not created earlier: older changes may be deleted from the history.
+// Done returns the effect of the change. It is a creation if no earlier change is known and the
+// object is not older than the change: the history may have lost earlier ones.
 func (c Change) Done() Done {
 	switch {
 	case c.Op == audit.Delete:

@@ -43,8 +43,8 @@ type Store interface {
 	// FirstKeyChanges returns the first of the selected changes of each object.
 	FirstKeyChanges(ctx context.Context, in workspace.ID, key workspace.KeyID, s Selection, objects []uuid.UUID) ([]Change, error)
 	// WithKeyChange runs do for an owner or admin in a transaction that locks the object of a
-	// change. Changes that other methods of the store make with its context are part of it. do
-	// may run again after a rollback.
+	// change. What the store changes with the context of do is part of the transaction. After a
+	// rollback do may run again.
 	WithKeyChange(
 		ctx context.Context, in workspace.ID, key workspace.KeyID, by people.Actor, c Change,
 		do func(context.Context, Change) error,
@@ -89,8 +89,8 @@ type Page struct {
 	Next    string
 }
 
-// List returns the page after a cursor, "" for the first. Errors: fault.NotFound for a key
-// that the workspace does not know, fault.BadRequest for a cursor of another list.
+// List returns the page after a cursor, "" for the first. Errors: fault.NotFound for a key that
+// the workspace never had, fault.BadRequest for a cursor of another list.
 func (u *Undoer) List(ctx context.Context, in workspace.ID, key workspace.KeyID, cursor string, limit int) (Page, error) {
 	if _, err := u.known(ctx, in, key); err != nil {
 		return Page{}, err
@@ -163,10 +163,9 @@ type Result struct {
 // reserve is the part of a request's time that is left for its answer.
 const reserve = 3 * time.Second
 
-// Undo restores the objects of selected actions to their state before the first of these,
-// each object in a transaction of its own, except objects that others changed since. An
-// action that is already undone stays as it is. Errors: those of List; fault.APIKeyActive for
-// a key that is not revoked.
+// Undo takes the objects of selected actions back to their state before the first of these,
+// each in its own transaction. It leaves objects that others changed since, and actions that
+// are already undone. Errors: those of List, fault.APIKeyActive for a key that is not revoked.
 func (u *Undoer) Undo(ctx context.Context, in workspace.ID, key workspace.KeyID, parts Parts, r Request) (Report, error) {
 	revoked, err := u.known(ctx, in, key)
 	switch {
@@ -250,8 +249,7 @@ func (u *Undoer) one(
 	return Result{Outcome: outcome}, err
 }
 
-// refusals are the codes of errors that leave an object as it is, without stopping the
-// others.
+// refusals are the codes of errors that leave one object as it is and do not stop the others.
 var refusals = []fault.Code{
 	fault.Forbidden, fault.LastOwner, fault.NotFound, fault.ViewNotFound, fault.ViewFull,
 	fault.RecordNotFound, fault.RecordNotVisible, fault.LimitReached,
