@@ -240,7 +240,7 @@ func (b *builder) build(c *chunk, it item) error {
 	b.linked = linkPayload(b.linked, record.Millis("detected_at"), nil)
 	b.current.IndexFunc(record.ID(), func(body []byte) []byte {
 		body, b.linked = document.AppendBoth(body, b.linked, record, &b.children)
-		if err = b.keepDigest(record.ID(), body); err == nil {
+		if err = b.addDigest(record.ID(), body); err == nil {
 			body = document.WithArrival(body, it.arrived)
 		}
 		return body

@@ -29,8 +29,8 @@ func (l *load) openDigests() (err error) {
 	return nil
 }
 
-// keepDigest adds the digest of a document, which ends body.
-func (b *builder) keepDigest(id string, body []byte) error {
+// addDigest adds the digest of a document, which ends body.
+func (b *builder) addDigest(id string, body []byte) error {
 	if b.digests == nil {
 		return nil
 	}

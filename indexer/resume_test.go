@@ -231,10 +231,10 @@ func TestSwitchedLoadIsPublished(t *testing.T) {
 		}
 		return false
 	}, nil)
-	again := w.load(t, o)
+	resumed := w.load(t, o)
 	if diff := gocmp.Diff([]string{first.Generation, first.Generation}, l.heard); diff != "" ||
-		again.Generation != first.Generation || again.Documents() != 200 {
-		t.Error(diff, again)
+		resumed.Generation != first.Generation || resumed.Documents() != 200 {
+		t.Error(diff, resumed)
 	}
 	// What was served before is the generation to roll back to, still.
 	if all, _ := w.generations(t); !slices.Contains(all, before.Generation) {

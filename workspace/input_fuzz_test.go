@@ -74,8 +74,8 @@ func FuzzUpsert(f *testing.F) {
 				t.Errorf("%q: a tag of %d characters", body, n)
 			}
 		}
-		if again := book.DistinctTags(tags); !slices.Equal(again, tags) {
-			t.Errorf("%q: tags %q, and once more %q", body, tags, again)
+		if reread := book.DistinctTags(tags); !slices.Equal(reread, tags) {
+			t.Errorf("%q: tags %q, and once more %q", body, tags, reread)
 		}
 		for _, text := range texts {
 			if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
@@ -116,9 +116,9 @@ func FuzzViewChange(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%q cannot be stored: %v", body, err)
 		}
-		var again views.Presentation
-		if err := json.Unmarshal(stored, &again); err != nil || !again.Equal(*c.Presentation) {
-			t.Errorf("%q is stored as %s, read as %+v, %v", body, stored, again, err)
+		var reread views.Presentation
+		if err := json.Unmarshal(stored, &reread); err != nil || !reread.Equal(*c.Presentation) {
+			t.Errorf("%q is stored as %s, read as %+v, %v", body, stored, reread, err)
 		}
 	})
 }

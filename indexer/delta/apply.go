@@ -211,7 +211,7 @@ func (a *apply) applyAll(ctx context.Context, s *state, l live) error {
 	if err := a.setMarks(ctx, l, false, s.Delta); err != nil {
 		return err
 	}
-	if err := a.keepSources(ctx, l); err != nil {
+	if err := a.storeSources(ctx, l); err != nil {
 		return err
 	}
 	arrival, err := a.Feed.BeginDelta(ctx, s.Delta, a.Now())

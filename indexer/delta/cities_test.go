@@ -130,7 +130,7 @@ func (m cityModel) files() map[catalog.Dataset]string {
 // terms are the source terms stored in the served generation.
 func (w *world) terms(t *testing.T) map[string]catalog.SourceTerms {
 	t.Helper()
-	kept := map[string]catalog.SourceTerms{}
+	first := map[string]catalog.SourceTerms{}
 	for _, d := range []catalog.Dataset{catalog.Projects, catalog.Signals} {
 		all, err := w.elastic.MappingMeta(t.Context(), w.names.Alias(string(d)))
 		fatal(t, err)
@@ -139,13 +139,13 @@ func (w *world) terms(t *testing.T) map[string]catalog.SourceTerms {
 			if meta.Sources != nil {
 				fatal(t, json.Unmarshal(meta.Sources, &of))
 			}
-			if len(kept) > 0 && !cmp.Equal(kept, map[string]catalog.SourceTerms(of)) {
-				t.Errorf("the datasets keep other terms: %v, %v", kept, of)
+			if len(first) > 0 && !cmp.Equal(first, map[string]catalog.SourceTerms(of)) {
+				t.Errorf("the datasets keep other terms: %v, %v", first, of)
 			}
-			kept = of
+			first = of
 		}
 	}
-	return kept
+	return first
 }
 
 // folder are options of a load of the expected records.

@@ -31,14 +31,14 @@ func (a *apply) skipUnchanged(ctx context.Context, index string, items []*item) 
 // findLate finds the new signals that an interrupted attempt wrote. If the feed was settled
 // since, readers of later arrivals may have missed them, so they arrive now.
 func (a *apply) findLate(ctx context.Context, index string, items []*item) error {
-	var again []*item
+	var begun []*item
 	for _, it := range items {
 		if it.old != nil && !it.id.after(a.begun) {
-			again = append(again, it)
+			begun = append(begun, it)
 		}
 	}
-	arrivals, err := a.values(ctx, index, document.ArrivedField, again)
-	for _, it := range again {
+	arrivals, err := a.values(ctx, index, document.ArrivedField, begun)
+	for _, it := range begun {
 		at, known := arrivals[it.id]
 		it.late = known && at >= a.state.Arrival
 	}

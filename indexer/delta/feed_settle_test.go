@@ -209,10 +209,10 @@ func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	f.catchUp(t) // reads the other generation
 	_, err := generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
 	fatal(t, err)
-	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	fatal(t, w.feed(t).Repair(t.Context(), w.system))
 	f.catchUp(t)
 	f.wantEqual(t, "away and back")
-	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	fatal(t, w.feed(t).Repair(t.Context(), w.system))
 	if f.catchUp(t); len(f.published) > 0 || f.restarts > 0 {
 		t.Errorf("published again: %v, %d restarts", f.published, f.restarts)
 	}

@@ -333,7 +333,7 @@ func TestFeedNoticesRestoredBackends(t *testing.T) {
 			w.exec(t, `UPDATE data_feed SET latest = '`+before.String()+`', head = head - 1, tail = head - 1`)
 			w.exec(t, `DELETE FROM data_changes WHERE seq > (SELECT head FROM data_feed)`)
 		}, 1},
-		"elasticsearch": {func(t *testing.T, w *world, before uuid.UUID) { w.keepPublication(t, before) }, 1},
+		"elasticsearch": {func(t *testing.T, w *world, before uuid.UUID) { w.storePublication(t, before) }, 1},
 		"elasticsearch, lost": {func(t *testing.T, w *world, _ uuid.UUID) {
 			fatal(t, w.elastic.DeleteIndices(t.Context(), w.names.Feed()))
 		}, 1},
@@ -342,7 +342,7 @@ func TestFeedNoticesRestoredBackends(t *testing.T) {
 			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
 		}, 0},
 		"killed before": {func(t *testing.T, w *world, before uuid.UUID) {
-			w.keepPublication(t, before)
+			w.storePublication(t, before)
 			w.exec(t, `DELETE FROM data_publications WHERE id = (SELECT latest FROM data_feed)`)
 			w.exec(t, `UPDATE data_feed SET publishing = latest, latest = '`+before.String()+`', head = head - 1, writer = 'a delta'`)
 		}, 0},
@@ -384,7 +384,7 @@ func (w *world) exec(t *testing.T, sql string) {
 	fatal(t, err)
 }
 
-func (w *world) keepPublication(t *testing.T, id uuid.UUID) {
+func (w *world) storePublication(t *testing.T, id uuid.UUID) {
 	t.Helper()
 	_, err := w.elastic.Do(t.Context(), elastictest.Request{
 		Method: http.MethodPut, Path: "/" + w.names.Feed() + "/_doc/last",

@@ -45,7 +45,7 @@ func openIDLog(path string) (*idLog, error) {
 
 // add adds an id, unless it was added recently.
 func (l *idLog) add(id recordID) {
-	if _, again := l.seen[id]; again {
+	if _, recent := l.seen[id]; recent {
 		return
 	}
 	if len(l.seen) >= maxSeen {

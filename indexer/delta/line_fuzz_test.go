@@ -35,15 +35,15 @@ func FuzzLine(f *testing.F) {
 			return
 		}
 		e.file, e.line = 3, 7
-		again, err := decodeEntry(d, e.id, e.append(nil))
-		if err != nil || again.deleted != e.deleted || again.updated != e.updated && e.deleted || again.file != 3 || again.line != 7 {
-			t.Fatalf("%q: %+v is read back as %+v, %v", line, e, again, err)
+		decoded, err := decodeEntry(d, e.id, e.append(nil))
+		if err != nil || decoded.deleted != e.deleted || decoded.updated != e.updated && e.deleted || decoded.file != 3 || decoded.line != 7 {
+			t.Fatalf("%q: %+v is read back as %+v, %v", line, e, decoded, err)
 		}
 		if e.deleted {
 			return
 		}
-		if e.id != recordID(document.IDBytes(e.record.ID())) || !bytes.Equal(again.record.AppendPublic(nil), e.record.AppendPublic(nil)) {
-			t.Errorf("%q: record %s is read back as %s", line, e.record.AppendPublic(nil), again.record.AppendPublic(nil))
+		if e.id != recordID(document.IDBytes(e.record.ID())) || !bytes.Equal(decoded.record.AppendPublic(nil), e.record.AppendPublic(nil)) {
+			t.Errorf("%q: record %s is read back as %s", line, e.record.AppendPublic(nil), decoded.record.AppendPublic(nil))
 		}
 	})
 }

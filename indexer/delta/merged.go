@@ -52,7 +52,7 @@ func (a *apply) findUnmerged(ctx context.Context, d catalog.Dataset) error {
 	if err := w.Close(); err != nil {
 		return err
 	}
-	return a.keepUnmerged(ctx, d, unmerged)
+	return a.writeUnmerged(ctx, d, unmerged)
 }
 
 // eachMerge calls take with the merges of a list.
@@ -84,8 +84,8 @@ func (a *apply) eachMerge(
 	return list.Err()
 }
 
-// keepUnmerged writes the list that a pass reads, and names it in the state.
-func (a *apply) keepUnmerged(ctx context.Context, d catalog.Dataset, unmerged *extsort.Sorter) error {
+// writeUnmerged writes the list that a pass reads, and names it in the state.
+func (a *apply) writeUnmerged(ctx context.Context, d catalog.Dataset, unmerged *extsort.Sorter) error {
 	sorted, err := unmerged.Iterate(ctx)
 	if err != nil {
 		return err

@@ -93,7 +93,7 @@ func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
 	w.load(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(1, 2)})
 	_, err = generation.Rollback(t.Context(), generation.Options{Elastic: w.elastic, Names: w.names}, "")
 	fatal(t, err)
-	fatal(t, w.feed(t).Keep(t.Context(), w.system))
+	fatal(t, w.feed(t).Repair(t.Context(), w.system))
 	f.catchUp(t)
 	f.wantStored(t, "away and back")
 	for _, e := range f.published {

@@ -105,11 +105,11 @@ func (m *model) apply(t testing.TB, changes []change, started time.Time) map[cat
 			// The same but for its updated_at is the same.
 			given = fmt.Sprintf(`{"id":%q,"updated_at":%q%s}`, c.id, time.UnixMilli(now).UTC().Format(time.RFC3339Nano), c.fields)
 			if there {
-				kept := fmt.Sprintf(
+				untouched := fmt.Sprintf(
 					`{"id":%q,"updated_at":%q%s}`, c.id,
 					time.UnixMilli(old.Millis("updated_at")).UTC().Format(time.RFC3339Nano), c.fields,
 				)
-				if alike(t, parse(t, c.d, kept, defaults), old) {
+				if alike(t, parse(t, c.d, untouched, defaults), old) {
 					counts[c.d].Unchanged++
 					continue
 				}
@@ -163,8 +163,8 @@ func parse(t testing.TB, d catalog.Dataset, line string, at time.Time) document.
 // alike reports whether two records have the same given values.
 func alike(t testing.TB, a, b document.Record) bool {
 	bare := func(r document.Record) string {
-		again := parse(t, r.Dataset, string(r.AppendPublic(nil)), time.Time{})
-		return string(again.AppendPublic(nil))
+		reparsed := parse(t, r.Dataset, string(r.AppendPublic(nil)), time.Time{})
+		return string(reparsed.AppendPublic(nil))
 	}
 	return bare(a) == bare(b)
 }
@@ -281,8 +281,8 @@ func TestDeltasEqualModel(t *testing.T) {
 		wantCounts(t, want, report, when)
 		w.wantModel(t, m, fmt.Sprintf("round %d at %s, %s", round, at.UTC(), when))
 		w.notifications.take()
-		if again := w.apply(t, o); again.Changed() > 0 || len(w.notifications.take()) > 0 {
-			t.Errorf("%s: again: %+v", when, again.Datasets)
+		if reparsed := w.apply(t, o); reparsed.Changed() > 0 || len(w.notifications.take()) > 0 {
+			t.Errorf("%s: again: %+v", when, reparsed.Datasets)
 		}
 		if round%3 == 2 {
 			w.load(t, m.files())

@@ -371,17 +371,17 @@ func (a *apply) build(ctx context.Context, d catalog.Dataset, l live, items []*i
 // change is the item in the feed of changes; changed is false if its public record is
 // unchanged. repeated means that an interrupted attempt had begun the item, and may have
 // changed the record after the feed was settled.
-func (it *item) change(d catalog.Dataset, again bool) (c changes.Change, changed bool) {
+func (it *item) change(d catalog.Dataset, repeated bool) (c changes.Change, changed bool) {
 	c = changes.Change{Dataset: d, ID: uuid.UUID(it.id), Op: changes.Upsert}
 	switch {
 	case it.outcome == deleted:
 		c.Op = changes.Delete
 	case it.outcome == suppressed:
 		c.Op = changes.Delete
-		return c, it.old != nil || it.erased || again
-	case it.outcome == merged, again && it.old == nil && it.outcome != created:
+		return c, it.old != nil || it.erased || repeated
+	case it.outcome == merged, repeated && it.old == nil && it.outcome != created:
 		return it.gone(d), true
-	case again:
+	case repeated:
 	case it.doc == nil:
 		return c, false
 	case it.old != nil:

@@ -27,7 +27,7 @@ func (a *apply) readSources() (catalog.Sources, error) {
 
 // storeSources adds descriptions of sources to those that the generation stores. It is
 // idempotent.
-func (a *apply) keepSources(ctx context.Context, l live) error {
+func (a *apply) storeSources(ctx context.Context, l live) error {
 	if len(a.state.Sources) == 0 {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (a *apply) keepSources(ctx context.Context, l live) error {
 		if !catalog.HasSource(d) {
 			continue
 		}
-		err := a.Retry.Do(ctx, func(ctx context.Context) error { return a.keepSourcesOf(ctx, l.indices[d]) })
+		err := a.Retry.Do(ctx, func(ctx context.Context) error { return a.storeSourcesOf(ctx, l.indices[d]) })
 		if err != nil {
 			return err
 		}
@@ -43,7 +43,7 @@ func (a *apply) keepSources(ctx context.Context, l live) error {
 	return nil
 }
 
-func (a *apply) keepSourcesOf(ctx context.Context, index string) error {
+func (a *apply) storeSourcesOf(ctx context.Context, index string) error {
 	all, err := a.Elastic.MappingMeta(ctx, index)
 	if err != nil {
 		return err
@@ -52,21 +52,21 @@ func (a *apply) keepSourcesOf(ctx context.Context, index string) error {
 	if !is {
 		return fault.New(fault.Internal, "the index %s is gone", index)
 	}
-	kept := catalog.Sources{}
+	stored := catalog.Sources{}
 	if meta.Sources != nil {
-		if err := json.Unmarshal(meta.Sources, &kept); err != nil {
+		if err := json.Unmarshal(meta.Sources, &stored); err != nil {
 			return err
 		}
 	}
-	before := maps.Clone(kept)
-	maps.Copy(kept, a.state.Sources)
-	if reflect.DeepEqual(before, kept) {
+	before := maps.Clone(stored)
+	maps.Copy(stored, a.state.Sources)
+	if reflect.DeepEqual(before, stored) {
 		return nil
 	}
-	if err := kept.Check(); err != nil {
+	if err := stored.Check(); err != nil {
 		return fault.New(fault.BadRequest, "%s: %v", catalog.SourcesFile, err)
 	}
-	if meta.Sources, err = json.Marshal(kept, json.Deterministic(true)); err != nil {
+	if meta.Sources, err = json.Marshal(stored, json.Deterministic(true)); err != nil {
 		return err
 	}
 	return a.Elastic.PutMappingMeta(ctx, index, meta)

@@ -261,12 +261,12 @@ func TestErasedFromEveryGeneration(t *testing.T) {
 	}
 
 	// Neither a load nor a delta restores the person, also under another id or address.
-	again := files(
+	second := files(
 		`{"id":"`+contact(7)+`","name":"`+adaName+`","email":" ADALGISA@quillfeather.example","account_id":"`+account(1)+`"}`,
 		`{"id":"`+contact(8)+`","name":"`+adaName+`","merged_into":"`+contact(1)+`"}`,
 		`{"id":"`+contact(9)+`","email":"`+adaEmail+`","wrong":"key"}`,
 	)
-	report := w.load(t, again)
+	report := w.load(t, second)
 	i := slices.IndexFunc(report.Datasets, func(d indexer.DatasetReport) bool { return d.Dataset == catalog.Contacts })
 	if got := report.Datasets[i]; got.Suppressed != 4 || got.Documents != 1 || got.Rejected != 0 || got.Lines != 5 ||
 		report.DeadLetters != "" {

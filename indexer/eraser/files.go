@@ -29,7 +29,7 @@ func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 	if err != nil || set == nil {
 		return err
 	}
-	var files, kept []string
+	var files, inUse []string
 	for _, folder := range e.Folders {
 		err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 			switch {
@@ -39,19 +39,19 @@ func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 			case !entry.Type().IsRegular():
 			case entry.Name() == "checkpoint.json" || entry.Name() == "state.json":
 				o.Left = append(o.Left, filepath.Dir(path))
-				kept = append(kept, lettersOf(filepath.Dir(path)))
+				inUse = append(inUse, lettersOf(filepath.Dir(path)))
 			case strings.HasSuffix(path, ".ndjson"):
 				files = append(files, path)
 			}
 			return nil
 		})
 		if err != nil {
-			return fault.Wrap(err, fault.Internal, "the folder %s cannot be cleaned", folder)
+			return fault.Wrap(err, fault.Internal, "the folder %s cannot be inUse", folder)
 		}
 	}
 	for _, path := range files {
 		absolute, err := filepath.Abs(path)
-		if slices.Contains(o.Left, filepath.Dir(path)) || err == nil && slices.Contains(kept, absolute) {
+		if slices.Contains(o.Left, filepath.Dir(path)) || err == nil && slices.Contains(inUse, absolute) {
 			continue
 		}
 		if ctx.Err() != nil {
@@ -104,14 +104,14 @@ func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err 
 		if end != nil && !errors.Is(end, io.EOF) {
 			return removed, end
 		}
-		kept, changed, err := cleanLetter(line, set)
+		cleaned, changed, err := cleanLetter(line, set)
 		if err != nil {
 			return removed, err
 		}
 		if changed {
 			removed++
 		}
-		if _, err := to.Write(kept); err != nil {
+		if _, err := to.Write(cleaned); err != nil {
 			return removed, err
 		}
 		if end != nil {
@@ -122,14 +122,14 @@ func copyLetters(to io.Writer, path string, set *erasure.Set) (removed int, err 
 
 // cleanLetter returns a dead letter without suppressed records, nil if no record is left. A
 // letter without a dataset is compared with the suppressions of every dataset.
-func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err error) {
+func cleanLetter(line []byte, set *erasure.Set) (cleaned []byte, changed bool, err error) {
 	var letter journal.DeadLetter
 	if json.Unmarshal(line, &letter) != nil { // such as a truncated line
-		kept, removed := set.Without(erasure.Datasets(), line)
+		cleaned, removed := set.Without(erasure.Datasets(), line)
 		if removed == 0 {
 			return line, false, nil
 		}
-		return ended(kept), true, nil
+		return ended(cleaned), true, nil
 	}
 	datasets := erasure.Datasets()
 	if catalog.IsDataset(string(letter.Dataset)) {
@@ -155,8 +155,8 @@ func cleanLetter(line []byte, set *erasure.Set) (kept []byte, changed bool, err 
 	// A problem of a field quotes its value, which may be of anybody.
 	problems := slices.DeleteFunc(letter.Problems, func(p document.Problem) bool { return p.Field != "" })
 	left := journal.NewDeadLetter(letter.Dataset, letter.File, letter.Line, problems, rest)
-	kept, err = json.Marshal(left)
-	return ended(kept), true, err
+	cleaned, err = json.Marshal(left)
+	return ended(cleaned), true, err
 }
 
 // ended returns a line with its line break, nil for an empty one.

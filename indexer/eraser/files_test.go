@@ -22,7 +22,7 @@ func TestLettersOfOthersStay(t *testing.T) {
 	w.load(t, files())
 	const bob = `{"id":"20000002-0000-4000-8000-000000000002","name":"Bob","email":"bob@firm.example"}`
 	ada := `{"id":"` + contact(1) + `","name":"` + adaName + `","email":"` + adaEmail + `"}`
-	again := strings.Replace(ada, contact(1), contact(7), 1)
+	second := strings.Replace(ada, contact(1), contact(7), 1)
 	// What is wrong with a field shows its value.
 	problems := []document.Problem{{Reason: "is not a JSON object"}}
 	letter := func(d catalog.Dataset, line int64, text string) string {
@@ -38,10 +38,10 @@ func TestLettersOfOthersStay(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "letters.ndjson")
 	fatal(t, os.WriteFile(path, []byte(
 		letter(catalog.Contacts, 1, "["+ada+","+bob+"]")+
-			letter(catalog.Contacts, 2, bob+again)+
-			letter(catalog.Contacts, 3, ada+again)+
+			letter(catalog.Contacts, 2, bob+second)+
+			letter(catalog.Contacts, 3, ada+second)+
 			letter(catalog.Contacts, 4, bob)+
-			letter("", 5, again[:len(again)-2]+"\r"+bob)+
+			letter("", 5, second[:len(second)-2]+"\r"+bob)+
 			letter(catalog.Accounts, 6, "["+bob+"]")+
 			strings.TrimSuffix(letter(catalog.Contacts, 7, ada), "}\n"),
 	), 0o600))

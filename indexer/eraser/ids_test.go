@@ -79,7 +79,7 @@ func TestIDsOfSuppressedAddresses(t *testing.T) {
 		t.Errorf("ids of %v", ids)
 	}
 	w.suppress(t, erasure.Email, erasure.Values{Email: adaEmail}) // a repetition changes nothing
-	again := func(when string) {
+	repeat := func(when string) {
 		t.Helper()
 		others := []string{contactLine(3, other), contactLine(4, other), contactLine(5, other), contactLine(6, other), contactLine(7, other)}
 		report := w.load(t, files(others...))
@@ -93,8 +93,8 @@ func TestIDsOfSuppressedAddresses(t *testing.T) {
 			}
 		}
 	}
-	again("with other values")
-	again("a second time")
+	repeat("with other values")
+	repeat("a second time")
 	if now := w.idsOf(t)[len(before):]; len(now) != 4 {
 		t.Errorf("ids of %v", now)
 	}

@@ -103,7 +103,7 @@ func (s *Sorter) Runs() []Run {
 // Len returns how many entries were added so far.
 func (s *Sorter) Len() int64 { return s.entries.Load() }
 
-// create makes the next file; it counts once keep is called with it.
+// create makes the next file. It does not count before addRun.
 func (s *Sorter) create() (*RunWriter, error) {
 	s.mu.Lock()
 	s.made++
@@ -168,9 +168,9 @@ func (s *Sorter) Compact(ctx context.Context, commit func() error) error {
 
 // mergeRuns merges files into a file, and leaves them in place.
 func (s *Sorter) mergeRuns(ctx context.Context, runs []Run) (Run, error) {
-	kept := s.opts
-	kept.Keep = true
-	it, err := Open(ctx, kept, runs, nil)
+	opts := s.opts
+	opts.Keep = true
+	it, err := Open(ctx, opts, runs, nil)
 	if err != nil {
 		return Run{}, err
 	}

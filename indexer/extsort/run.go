@@ -93,7 +93,7 @@ func (w *RunWriter) Abort() {
 
 type runReader struct {
 	path      string
-	keep      bool
+	keepFile      bool
 	file      *os.File
 	buf       *bufio.Reader
 	prefix    uint64
@@ -109,7 +109,7 @@ func openRun(opts Options, from Run) (*runReader, error) {
 		return nil, fileError(err, path, "opened")
 	}
 	unpack := s2.NewReader(file, s2.ReaderMaxBlockSize(packSize), s2.ReaderAllocBlock(packSize))
-	return &runReader{path: path, keep: opts.Keep, file: file, buf: bufio.NewReaderSize(unpack, 16<<10),
+	return &runReader{path: path, keepFile: opts.Keep, file: file, buf: bufio.NewReaderSize(unpack, 16<<10),
 		keySize: opts.KeySize, remaining: from.Entries}, nil
 }
 
@@ -152,7 +152,7 @@ func (r *runReader) next() (bool, error) {
 
 func (r *runReader) close() {
 	_ = r.file.Close()
-	if !r.keep {
+	if !r.keepFile {
 		_ = os.Remove(r.path)
 	}
 }

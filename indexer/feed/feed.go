@@ -20,7 +20,7 @@ import (
 // Store stores the feed. *postgres.System implements it.
 type Store interface {
 	FeedState(ctx context.Context) (changes.State, error)
-	BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error
+	BeginChanges(ctx context.Context, writer string, origin *string, resume bool) error
 	AppendChanges(ctx context.Context, writer string, list []changes.Change) error
 	UnpublishedChanges(ctx context.Context, d catalog.Dataset, after int64, limit int) ([]changes.Entry, error)
 	PreparePublication(ctx context.Context, writer string) (uuid.UUID, error)
@@ -137,11 +137,11 @@ func (f *Feed) publish(ctx context.Context, writer string) error {
 	if err != nil || state.Writer != writer {
 		return err
 	}
-	kept, err := f.readPublication(ctx)
+	stored, err := f.readPublication(ctx)
 	switch {
 	case err != nil:
 		return err
-	case state.Restored(kept.ID):
+	case state.Restored(stored.ID):
 		return f.startOver(ctx)
 	case state.Tail == state.Head:
 		return f.Store.EndChanges(ctx, writer)
@@ -150,8 +150,8 @@ func (f *Feed) publish(ctx context.Context, writer string) error {
 	if err != nil {
 		return err
 	}
-	if id != kept.ID {
-		if err := f.writePublication(ctx, id, kept); err != nil {
+	if id != stored.ID {
+		if err := f.writePublication(ctx, id, stored); err != nil {
 			return err
 		}
 	}
@@ -219,7 +219,7 @@ func (f *Feed) Switched(ctx context.Context, to string) error {
 // startOver expires all cursors, because the changes after them are not known.
 func (f *Feed) startOver(ctx context.Context) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error {
-		kept, err := f.readPublication(ctx)
+		stored, err := f.readPublication(ctx)
 		if err != nil {
 			return err
 		}
@@ -235,7 +235,7 @@ func (f *Feed) startOver(ctx context.Context) error {
 				}
 			}
 		}
-		if err := f.Store.StartFeedOver(ctx, uuid.New(), kept.ID, served); err != nil {
+		if err := f.Store.StartFeedOver(ctx, uuid.New(), stored.ID, served); err != nil {
 			return err
 		}
 		return f.mark(ctx, served)
@@ -296,10 +296,10 @@ func (f *Feed) begin(ctx context.Context, to, from string) error {
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.BeginChanges(ctx, to, &from, false) })
 }
 
-// Keep settles the feed if a writer left it unfinished, a switch was not announced, or a
+// Repair settles the feed if a writer left it unfinished, a switch was not announced, or a
 // backend was restored. It does nothing while another process holds the lease. Servers call
 // it periodically.
-func (f *Feed) Keep(ctx context.Context, lease generation.Lease) error {
+func (f *Feed) Repair(ctx context.Context, lease generation.Lease) error {
 	is, err := f.look(ctx)
 	if err != nil || is.Writer == "" && !is.restored && !is.switched() && !is.newlyMarked() {
 		return err

@@ -83,8 +83,8 @@ func (s statements) FeedState(ctx context.Context) (state changes.State, err err
 	return state, err
 }
 
-func (s statements) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
-	return s.do("BeginChanges", func() error { return s.Store.BeginChanges(ctx, writer, origin, keep) })
+func (s statements) BeginChanges(ctx context.Context, writer string, origin *string, resume bool) error {
+	return s.do("BeginChanges", func() error { return s.Store.BeginChanges(ctx, writer, origin, resume) })
 }
 
 func (s statements) MarkFeed(ctx context.Context, generations []string) error {
@@ -122,7 +122,7 @@ type cluster struct {
 	generations map[string]*accounts
 	serves      string
 	marked      bool // the aliases are
-	kept        []byte
+	stored        []byte
 	seqNo       int64 // of kept
 	backup      *cluster
 }
@@ -183,7 +183,7 @@ func (c *cluster) visible() map[string]string {
 func (c *cluster) clone() *cluster {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, marked: c.marked, kept: c.kept, seqNo: c.seqNo}
+	twin := &cluster{generations: map[string]*accounts{}, serves: c.serves, marked: c.marked, stored: c.stored, seqNo: c.seqNo}
 	for name, of := range c.generations {
 		twin.generations[name] = &accounts{maps.Clone(of.live), maps.Clone(of.seen)}
 	}
@@ -194,7 +194,7 @@ func (c *cluster) clone() *cluster {
 func (c *cluster) bring(b *cluster) {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	c.generations, c.serves, c.marked, c.kept, c.seqNo, c.backup = b.generations, b.serves, b.marked, b.kept, b.seqNo, nil
+	c.generations, c.serves, c.marked, c.stored, c.seqNo, c.backup = b.generations, b.serves, b.marked, b.stored, b.seqNo, nil
 }
 
 // transport answers requests from the model.
@@ -248,16 +248,16 @@ func (c *cluster) answer(method string, at *url.URL, body []byte) (status int, a
 	case action == "_search":
 		return c.search(target, body)
 	case action == "_doc/last" && method == http.MethodPut:
-		if is := strconv.FormatInt(c.seqNo, 10); c.kept == nil == (at.Query().Get("op_type") == "") ||
-			c.kept != nil && at.Query().Get("if_seq_no") != is {
+		if is := strconv.FormatInt(c.seqNo, 10); c.stored == nil == (at.Query().Get("op_type") == "") ||
+			c.stored != nil && at.Query().Get("if_seq_no") != is {
 			return http.StatusConflict, object{"error": object{"type": "version_conflict_engine_exception"}}
 		}
-		c.kept, c.seqNo = body, c.seqNo+1
+		c.stored, c.seqNo = body, c.seqNo+1
 		return http.StatusOK, object{}
-	case action == "_doc/last" && c.kept == nil:
+	case action == "_doc/last" && c.stored == nil:
 		return http.StatusNotFound, object{"found": false}
 	case action == "_doc/last":
-		return http.StatusOK, object{"_seq_no": c.seqNo, "_primary_term": 1, "_source": json.RawMessage(c.kept)}
+		return http.StatusOK, object{"_seq_no": c.seqNo, "_primary_term": 1, "_source": json.RawMessage(c.stored)}
 	case method == http.MethodPut: // the index of publications
 		return http.StatusOK, object{}
 	}

@@ -58,11 +58,11 @@ func (f *Feed) look(ctx context.Context) (is situation, err error) {
 	if is.State, err = f.Store.FeedState(ctx); err != nil {
 		return is, err
 	}
-	kept, err := f.readPublication(ctx)
+	stored, err := f.readPublication(ctx)
 	if err != nil {
 		return is, err
 	}
-	is.restored = is.Restored(kept.ID)
+	is.restored = is.Restored(stored.ID)
 	all, err := generation.Indices(ctx, f.Elastic, f.Names)
 	is.served = generation.ServedOf(f.Names, all)
 	is.others = generation.OthersThan(f.Names, all, is.served)

@@ -20,7 +20,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		records := rapid.OneOf(rapid.Int64Range(1, 40), rapid.Int64Range(41, 2000)).Draw(rt, "records")
 		var lines [4][][]byte
-		keep := func(i int) func([]byte) error {
+		collect := func(i int) func([]byte) error {
 			return func(line []byte) error {
 				lines[i] = append(lines[i], bytes.Clone(line))
 				return nil
@@ -28,7 +28,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 		}
 		w := newWorld(rapid.Uint64().Draw(rt, "seed"), records)
 		p := &progress{total: records}
-		if err := w.stream(t.Context(), sinks{keep(0), keep(1), keep(2), keep(3)}, p); err != nil {
+		if err := w.stream(t.Context(), sinks{collect(0), collect(1), collect(2), collect(3)}, p); err != nil {
 			rt.Fatal(err)
 		}
 		world := map[string][]row{}

@@ -42,12 +42,12 @@ func CreateFolder(dir string, c Compression) (*Folder, error) {
 			f.Abort()
 			return nil, err
 		}
-		*f.slots()[i] = w
+		*f.writers()[i] = w
 	}
 	return f, nil
 }
 
-func (f *Folder) slots() [4]**Writer {
+func (f *Folder) writers() [4]**Writer {
 	return [4]**Writer{&f.Accounts, &f.Contacts, &f.Projects, &f.Signals}
 }
 

@@ -57,8 +57,8 @@ func readAll(t *testing.T, path string) got {
 		}
 		if err != nil {
 			g.End, g.Text = fault.CodeOf(err), err.Error()
-			if _, _, again := r.Next(); !errors.Is(again, err) {
-				t.Errorf("after %v, Next went on with %v", err, again)
+			if _, _, second := r.Next(); !errors.Is(second, err) {
+				t.Errorf("after %v, Next went on with %v", err, second)
 			}
 			return g
 		}

@@ -95,8 +95,8 @@ func (r *run) writeAccounts() error {
 			Country: f.country,
 			Types:   f.types, Created: f.created, Updated: f.updated,
 		}
-		if f.kept != nil {
-			k.Account, k.Merged = f.kept.Account, f.kept.Merged
+		if f.stored != nil {
+			k.Account, k.Merged = f.stored.Account, f.stored.Merged
 		}
 		if err := r.writeAccount(f, &k); err != nil {
 			return err
@@ -166,7 +166,7 @@ func (r *run) settle() {
 			r.linked[f.id] = to
 			r.aliases[to] = append(r.aliases[to], f)
 		}
-		if f.kept != nil {
+		if f.stored != nil {
 			if to := finalStored(r.byID, f); to != f.id {
 				r.wasLinked[f.id] = to
 			}
@@ -202,10 +202,10 @@ func finalStored(byID map[string]*firm, f *firm) string {
 	id := f.id
 	for range maxChain {
 		next := byID[id]
-		if next == nil || next.kept == nil || next.kept.Link == "" {
+		if next == nil || next.stored == nil || next.stored.Link == "" {
 			break
 		}
-		id = next.kept.Link
+		id = next.stored.Link
 	}
 	return id
 }

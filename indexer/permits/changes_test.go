@@ -340,7 +340,7 @@ func TestWrongState(t *testing.T) {
 	if _, err := permits.Convert(t.Context(), other); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("the state of another source: %v", err)
 	}
-	if again, _ := os.ReadFile(w.options.State); !bytes.Equal(again, state) {
+	if reread, _ := os.ReadFile(w.options.State); !bytes.Equal(reread, state) {
 		t.Error("a conversion that failed changed the state")
 	}
 }

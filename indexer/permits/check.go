@@ -47,7 +47,7 @@ func Check(ctx context.Context, d *source.Description, inputs []Input, examples 
 	from := &scan{source: s, report: report, several: len(inputs) > 1, progress: progress}
 	seen := map[string]struct{}{}
 	err = from.inputs(ctx, inputs, func(p *permit.Permit) error {
-		if _, again := seen[p.Key]; again {
+		if _, repeated := seen[p.Key]; repeated {
 			report.RepeatedPermits++
 		}
 		seen[p.Key] = struct{}{}
@@ -79,11 +79,11 @@ func (c *checker) see(p *permit.Permit) {
 	c.every = max(c.every, 1)
 	if c.rows%c.every == 0 && c.most > 0 {
 		if len(c.examples) == 2*c.most {
-			kept := c.examples[:0]
+			left := c.examples[:0]
 			for i := 0; i < len(c.examples); i += 2 {
-				kept = append(kept, c.examples[i])
+				left = append(left, c.examples[i])
 			}
-			c.examples = kept
+			c.examples = left
 			c.every *= 2
 		}
 		if c.rows%c.every == 0 {

@@ -61,7 +61,7 @@ func stream(ctx context.Context, options Options, s *permit.Source, from *scan) 
 	}
 	seen := map[string]struct{}{}
 	err := from.inputs(ctx, options.Inputs, func(p *permit.Permit) error {
-		if _, again := seen[p.Key]; again {
+		if _, repeated := seen[p.Key]; repeated {
 			from.report.RepeatedPermits++
 		}
 		seen[p.Key] = struct{}{}

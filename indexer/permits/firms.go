@@ -20,8 +20,8 @@ type firm struct {
 	// link is the id of the firm's account, "" for its own.
 	link string
 	why  string // what decided it
-	// kept is the firm as an earlier conversion wrote it, nil if it did not know it.
-	kept *storedFirm
+	// stored is the firm in the state of the previous conversion, nil if it is new.
+	stored *storedFirm
 }
 
 func (f *firm) is(kind string) {

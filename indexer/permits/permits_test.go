@@ -408,16 +408,16 @@ func TestSample(t *testing.T) {
 	}
 	// The values from the permits are unchanged, and come first.
 	for dataset, added := range map[string]string{"projects": "contact_ids", "accounts": "domains", "signals": ""} {
-		var kept []record
+		var original []record
 		for _, r := range got[dataset] {
 			if !fictitious(r) && r["source"] != "City of Calgary building permits (day assumed)" {
-				kept = append(kept, cloneWithout(r, added))
+				original = append(original, cloneWithout(r, added))
 			}
 		}
 		for i, r := range plain[dataset] {
 			plain[dataset][i] = cloneWithout(r, added)
 		}
-		if !reflect.DeepEqual(plain[dataset], kept) {
+		if !reflect.DeepEqual(plain[dataset], original) {
 			t.Errorf("the sample changes more of %s than %q", dataset, added)
 		}
 	}

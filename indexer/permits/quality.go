@@ -68,7 +68,7 @@ type measure struct {
 
 func (m *measure) row(p *permit.Permit) error {
 	m.rows++
-	if _, again := m.seen[p.Key]; again {
+	if _, repeated := m.seen[p.Key]; repeated {
 		m.q.RepeatedPermits++
 	}
 	m.seen[p.Key] = struct{}{}

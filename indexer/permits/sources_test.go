@@ -95,9 +95,9 @@ func TestShippedSources(t *testing.T) {
 			if found, err := permits.Recognize(in); err != nil || found.Name != name {
 				t.Errorf("recognized as %v, %v", found, err)
 			}
-			again := madeUp(t, name)
-			mustConvert(t, again)
-			if !bytes.Equal(files(t, o.Dir), files(t, again.Dir)) {
+			repeated := madeUp(t, name)
+			mustConvert(t, repeated)
+			if !bytes.Equal(files(t, o.Dir), files(t, repeated.Dir)) {
 				t.Error("another run gives other records")
 			}
 			if name == "calgary" {

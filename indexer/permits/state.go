@@ -137,7 +137,7 @@ func (s *state) firms(into *firms) error {
 		}
 		into.add(&firm{
 			id: k.ID, key: k.Key, name: k.Name, types: k.Types, phone: k.Phone, city: k.City, state: k.State, country: k.Country,
-			created: k.Created, updated: k.Updated, link: k.Link, why: k.Why, kept: k,
+			created: k.Created, updated: k.Updated, link: k.Link, why: k.Why, stored: k,
 		})
 	}
 	return nil

@@ -99,13 +99,13 @@ func (r *run) firmsOf(p *permit.Permit) (ids []string, gc string) {
 // created writes a new permit.
 func (r *run) created(id string, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
-	kept := &storedPermit{ID: id, Key: p.Key, GC: gc}
+	stored := &storedPermit{ID: id, Key: p.Key, GC: gc}
 	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
 	if r.old != nil { // its deletion may be remembered
 		line = redated(line, later(p.Latest(), r.asOf))
 		r.report.Changes.New++
 	}
-	if err := r.project(kept, line); err != nil {
+	if err := r.project(stored, line); err != nil {
 		return err
 	}
 	if !r.older {
@@ -115,74 +115,74 @@ func (r *run) created(id string, p *permit.Permit) error {
 				line = redated(line, later(e.at, r.asOf))
 				r.report.Changes.Signals[e.kind]++
 			}
-			if err := r.signal(kept, line); err != nil {
+			if err := r.signal(stored, line); err != nil {
 				return err
 			}
 		}
 	}
-	return r.next.addPermit(kept)
+	return r.next.addPermit(stored)
 }
 
 // compared writes the changes of a permit, and their signals.
 func (r *run) compared(before *storedPermit, p *permit.Permit) error {
 	accounts, gc := r.firmsOf(p)
-	kept := &storedPermit{ID: before.ID, Key: p.Key, GC: gc}
+	stored := &storedPermit{ID: before.ID, Key: p.Key, GC: gc}
 	line := slices.Clone(projectLine(&r.object, r.source, p, accounts, nil))
 	was, wasUpdated := dated(r.resolve(before.Project, r.wasLinked))
 	is, updated := dated(r.resolve(line, r.linked))
 	changed := string(was) != string(is) || updated.After(wasUpdated)
 	if !changed {
 		r.report.Changes.Unchanged++
-		kept.Project = before.Project
+		stored.Project = before.Project
 	} else {
 		r.report.Changes.Changed++
-		if err := r.project(kept, redated(line, later(updated, r.asOf))); err != nil {
+		if err := r.project(stored, redated(line, later(updated, r.asOf))); err != nil {
 			return err
 		}
 	}
-	kept.Signals = before.Signals
-	if err := r.relinked(kept); err != nil {
+	stored.Signals = before.Signals
+	if err := r.relinked(stored); err != nil {
 		return err
 	}
 	if changed {
 		for _, e := range r.differences(before, p, gc) {
 			line := slices.Clone(signalLine(&r.object, r.source, subjectOf(r.source, p), e, accounts))
-			if err := r.happened(kept, e.kind, line); err != nil {
+			if err := r.happened(stored, e.kind, line); err != nil {
 				return err
 			}
 		}
 	}
-	return r.next.addPermit(kept)
+	return r.next.addPermit(stored)
 }
 
 // happened writes a signal of a difference. It replaces one of the same day.
-func (r *run) happened(kept *storedPermit, kind string, line []byte) error {
+func (r *run) happened(stored *storedPermit, kind string, line []byte) error {
 	id := idOf(line)
-	kept.Signals = slices.DeleteFunc(slices.Clone(kept.Signals), func(s jsontext.Value) bool { return idOf(s) == id })
+	stored.Signals = slices.DeleteFunc(slices.Clone(stored.Signals), func(s jsontext.Value) bool { return idOf(s) == id })
 	r.report.Changes.Signals[kind]++
-	return r.signal(kept, line)
+	return r.signal(stored, line)
 }
 
 // project writes the line of a project, with the accounts of its firms.
-func (r *run) project(kept *storedPermit, line []byte) error {
-	kept.Project = line
+func (r *run) project(stored *storedPermit, line []byte) error {
+	stored.Project = line
 	return r.out.Projects.Write(r.resolve(line, r.linked))
 }
 
-func (r *run) signal(kept *storedPermit, line []byte) error {
-	kept.Signals = append(kept.Signals, line)
+func (r *run) signal(stored *storedPermit, line []byte) error {
+	stored.Signals = append(stored.Signals, line)
 	return r.out.Signals.Write(r.resolve(line, r.linked))
 }
 
 // relinked rewrites the signals whose firms are other accounts now.
-func (r *run) relinked(kept *storedPermit) error {
-	for i, line := range kept.Signals {
+func (r *run) relinked(stored *storedPermit) error {
+	for i, line := range stored.Signals {
 		if string(r.resolve(line, r.wasLinked)) == string(r.resolve(line, r.linked)) {
 			continue
 		}
 		_, updated := dated(line)
 		line = redated(line, later(updated, r.asOf))
-		kept.Signals[i] = line
+		stored.Signals[i] = line
 		if err := r.out.Signals.Write(r.resolve(line, r.linked)); err != nil {
 			return err
 		}
@@ -191,17 +191,17 @@ func (r *run) relinked(kept *storedPermit) error {
 }
 
 // carry copies a permit, with the present accounts of its firms.
-func (r *run) carry(kept *storedPermit) error {
-	if string(r.resolve(kept.Project, r.wasLinked)) != string(r.resolve(kept.Project, r.linked)) {
-		_, updated := dated(kept.Project)
-		if err := r.project(kept, redated(kept.Project, later(updated, r.asOf))); err != nil {
+func (r *run) carry(stored *storedPermit) error {
+	if string(r.resolve(stored.Project, r.wasLinked)) != string(r.resolve(stored.Project, r.linked)) {
+		_, updated := dated(stored.Project)
+		if err := r.project(stored, redated(stored.Project, later(updated, r.asOf))); err != nil {
 			return err
 		}
 	}
-	if err := r.relinked(kept); err != nil {
+	if err := r.relinked(stored); err != nil {
 		return err
 	}
-	return r.next.addPermit(kept)
+	return r.next.addPermit(stored)
 }
 
 // absentUntil processes the permits of the state before an id that are missing in the

@@ -188,14 +188,14 @@ func TestLinkWorksOnce(t *testing.T) {
 	if err := w.Works(t.Context(), other); err != nil {
 		t.Error(err)
 	}
-	again := contact(9)
-	w.load(t, line(ada, "other@quillfeather.example")+line(again, "ada@quillfeather.example"))
-	if there := w.there(t); there[ada] || there[again] || !there[bob] {
+	reused := contact(9)
+	w.load(t, line(ada, "other@quillfeather.example")+line(reused, "ada@quillfeather.example"))
+	if there := w.there(t); there[ada] || there[reused] || !there[bob] {
 		t.Errorf("after a load there are %v", there)
 	}
 	// The link is for one contact: another that had the address is left out only while it does.
-	w.load(t, line(ada, "other@quillfeather.example")+line(again, "again@firm.example"))
-	if there := w.there(t); there[ada] || !there[again] {
+	w.load(t, line(ada, "other@quillfeather.example")+line(reused, "again@firm.example"))
+	if there := w.there(t); there[ada] || !there[reused] {
 		t.Errorf("with another address there are %v", there)
 	}
 	if kinds := w.suppressed(t); kinds != "id email " {

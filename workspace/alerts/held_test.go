@@ -155,9 +155,9 @@ func (w *heldWorld) newOffice(t *testing.T) *office {
 	o := &office{person: w.person(t, w.workspace(t)), tiers: map[int]string{}, saved: map[int]bool{}, listed: map[int]bool{}}
 	o.list = w.newView(t, o.in, catalog.Contacts, "")
 	scored := func(o *office, n int) (int, bool) {
-		tier, kept := o.tiers[n]
+		tier, inBook := o.tiers[n]
 		_, there := w.accounts[n]
-		return book.Score(tier, book.ScoreFacts{}, time.Now()), kept && there
+		return book.Score(tier, book.ScoreFacts{}, time.Now()), inBook && there
 	}
 	visible := func(o *office, n int) bool { return w.linked[n] || o.saved[n] || o.listed[n] }
 	o.views = []*heldView{
@@ -165,12 +165,12 @@ func (w *heldWorld) newOffice(t *testing.T) *office {
 			dataset: catalog.Accounts, reportsShown: true,
 			definition: `{"version":1,"q":"","fields":{"city":["Calgary"],"icp_tier":["tier_1","tier_2"]}}`,
 			match: func(o *office, n int) bool {
-				_, kept := scored(o, n)
-				return kept && w.accounts[n] == "Calgary" && (o.tiers[n] == "tier_1" || o.tiers[n] == "tier_2")
+				_, inBook := scored(o, n)
+				return inBook && w.accounts[n] == "Calgary" && (o.tiers[n] == "tier_1" || o.tiers[n] == "tier_2")
 			},
 		}, {
 			dataset: catalog.Accounts, definition: `{"version":1,"q":"","fields":{"atlas_score":{"min":"15"}}}`,
-			match: func(o *office, n int) bool { score, kept := scored(o, n); return kept && score >= 15 },
+			match: func(o *office, n int) bool { score, inBook := scored(o, n); return inBook && score >= 15 },
 		}, {
 			dataset: catalog.Accounts, definition: `{"version":1,"q":"","fields":{"city":["Calgary"]}}`,
 			match: func(_ *office, n int) bool { return w.accounts[n] == "Calgary" },
@@ -313,8 +313,8 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 		switch action {
 		case 0, 1, 2: // a tier
 			if tier := []string{"", "tier_1", "tier_2", "tier_3"}[r.IntN(4)]; isAccount {
-				_, kept := o.tiers[n]
-				shown[account(n)] = !kept
+				_, inBook := o.tiers[n]
+				shown[account(n)] = !inBook
 				more := `,"icp_tier":null`
 				if tier != "" {
 					more = fmt.Sprintf(`,"icp_tier":%q`, tier)
@@ -373,7 +373,7 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 				catalog.Accounts: {fmt.Sprintf(`{"id":"%s","merged_into":"%s"}`, account(n), account(into)), line(into, w.accounts[into])},
 			})
 			for _, o := range w.offices {
-				if tier, kept := o.tiers[n]; kept {
+				if tier, inBook := o.tiers[n]; inBook {
 					if own, both := o.tiers[into]; !both || own == "" {
 						o.tiers[into] = tier
 					}

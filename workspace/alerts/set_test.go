@@ -28,8 +28,8 @@ func TestSetsAreStored(t *testing.T) {
 		if err != nil || !maps.Equal(s, got) || !slices.Equal(s.Sorted(), got.Sorted()) {
 			r.Fatalf("%v became %v: %v", s, got, err)
 		}
-		if again, err := alerts.Unpack(packed[:len(packed)/2]); err == nil {
-			r.Fatalf("half of %v is %v", s, again)
+		if unpacked, err := alerts.Unpack(packed[:len(packed)/2]); err == nil {
+			r.Fatalf("half of %v is %v", s, unpacked)
 		}
 	})
 	many := alerts.Set{}

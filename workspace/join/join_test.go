@@ -325,11 +325,11 @@ func FuzzDefinition(f *testing.F) {
 		if err != nil {
 			t.Fatalf("%s: cannot be stored: %v", text, err)
 		}
-		again, err := views.ReadDefinition(stored, d, view)
-		if err != nil || !again.Equal(definition) {
-			t.Fatalf("%s: stored as %s, read as %+v, %v", text, stored, again, err)
+		reread, err := views.ReadDefinition(stored, d, view)
+		if err != nil || !reread.Equal(definition) {
+			t.Fatalf("%s: stored as %s, read as %+v, %v", text, stored, reread, err)
 		}
-		plan, err := join.View(views.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: again}, query.Query{
+		plan, err := join.View(views.View{ID: viewID, Workspace: in, Dataset: d, Type: view, Definition: reread}, query.Query{
 			Dataset: d, Base: query.Base{Kind: catalog.View}, Sort: query.DefaultSort(d), Limit: 1,
 		}, nil)
 		if err != nil {

@@ -34,9 +34,9 @@ type KeyStore interface {
 	Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error)
 	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error)
-	// RotateKey gives a key another secret. The previous one stays valid for keep; with 0
+	// RotateKey gives a key another secret. The previous one stays valid for grace; with 0
 	// the keys that the key made end. A revoked key: fault.NotFound.
-	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, keep time.Duration) (workspace.Key, error)
+	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, grace time.Duration) (workspace.Key, error)
 }
 
 // UserStore stores users and their memberships for operators.
@@ -129,7 +129,7 @@ func (d *Directory) EnsureWorkspace(
 	}
 	if err := d.store.InsertWorkspace(ctx, w); err != nil {
 		// Another process may have inserted it since the update.
-		if stored, again := d.store.UpdateWorkspace(ctx, id, change); again == nil {
+		if stored, retryErr := d.store.UpdateWorkspace(ctx, id, change); retryErr == nil {
 			return stored, nil
 		}
 		return workspace.Workspace{}, err
@@ -269,12 +269,12 @@ func (d *Directory) ChangeKey(ctx context.Context, id workspace.KeyID, change Ke
 // RotateKey gives a key another secret and returns its text. The previous secret stays
 // valid for a while, at most MaxOldSecret. Errors: fault.NotFound for a key that is unknown
 // or revoked, fault.InvalidInput.
-func (d *Directory) RotateKey(ctx context.Context, id workspace.KeyID, keep time.Duration) (workspace.Key, string, error) {
-	if err := checkOldSecret(keep); err != nil {
+func (d *Directory) RotateKey(ctx context.Context, id workspace.KeyID, grace time.Duration) (workspace.Key, string, error) {
+	if err := checkOldSecret(grace); err != nil {
 		return workspace.Key{}, "", err
 	}
 	secret := workspace.NewSecret()
-	k, err := d.store.RotateKey(ctx, id, secret.Hash(), d.now(), keep)
+	k, err := d.store.RotateKey(ctx, id, secret.Hash(), d.now(), grace)
 	if err != nil {
 		return workspace.Key{}, "", err
 	}

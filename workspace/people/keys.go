@@ -32,8 +32,8 @@ const (
 	MaxKeysOfKey = 100
 )
 
-func checkOldSecret(keep time.Duration) error {
-	if keep < 0 || keep > MaxOldSecret {
+func checkOldSecret(grace time.Duration) error {
+	if grace < 0 || grace > MaxOldSecret {
 		return fault.Validation(workspace.NewIssue(fault.Custom, "keep", "must be 0 to 168 hours"))
 	}
 	return nil
@@ -184,9 +184,9 @@ func (e KeyEnd) apply(k *workspace.Key, now time.Time) {
 // that has ended; fault.Forbidden as in Create, for a key of an operator, and for rotating
 // another person's key: its new secret would not end with that person's access.
 func (s *Keys) Rotate(
-	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, keep time.Duration, end KeyEnd,
+	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, grace time.Duration, end KeyEnd,
 ) (workspace.Key, string, error) {
-	if err := checkOldSecret(keep); err != nil {
+	if err := checkOldSecret(grace); err != nil {
 		return workspace.Key{}, "", err
 	}
 	secret, now := workspace.NewSecret(), s.now()
@@ -205,7 +205,7 @@ func (s *Keys) Rotate(
 			return k, fault.New(fault.Forbidden, "only who made this API key rotates it: make another, and revoke this one")
 		}
 		end.apply(&k.Key, now)
-		until := now.Add(keep)
+		until := now.Add(grace)
 		k.OldHash, k.Hash, k.OldUntil, k.Form = k.Hash, secret.Hash(), &until, workspace.Checked
 		if err := m.Policy.Check(k.Key, now); err != nil {
 			return k, err

@@ -17,13 +17,13 @@ import (
 	"atlas/workspace/people"
 )
 
-// kept is a store with only the last invitation.
-type kept struct {
+// invitationStore has only the last invitation.
+type invitationStore struct {
 	people.InvitationStore
 	record people.InvitationRecord
 }
 
-func (k *kept) InsertInvitation(
+func (k *invitationStore) InsertInvitation(
 	_ context.Context, _ workspace.ID, _ people.Actor, r people.InvitationRecord, _ workspace.Limits,
 	guard people.Guard,
 ) (people.EmailSchedule, error) {
@@ -47,7 +47,7 @@ func links(t *testing.T, base string, keys ...string) *people.InvitationLinks {
 // A base that ends in # has the token where servers do not see it.
 func TestLinkWithFragment(t *testing.T) {
 	t.Parallel()
-	store := &kept{}
+	store := &invitationStore{}
 	s := people.Invitations{Store: store, Links: links(t, "https://atlas.example/invitations#", "the key of today.....")}
 	made, err := s.Create(t.Context(), workspace.NewID(), people.KeyActor, "ann@example.com", people.MemberRole)
 	if err != nil {
@@ -63,7 +63,7 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	t.Parallel()
 	const base = "https://app.example/join?lang=en"
 	oldKey, newKey := "the key of yesterday", "the key of today....."
-	store := &kept{}
+	store := &invitationStore{}
 	s := people.Invitations{Store: store, Links: links(t, base, oldKey)}
 	made, err := s.Create(t.Context(), workspace.NewID(), people.KeyActor, "ann@example.com", people.MemberRole)
 	if err != nil {
@@ -78,17 +78,17 @@ func TestLinksCanBeMadeAgain(t *testing.T) {
 	for name, l := range map[string]*people.InvitationLinks{
 		"the same key": links(t, base, oldKey), "after a rotation": links(t, base, newKey, oldKey),
 	} {
-		if again, err := l.URL(r.ID, r.Seed, r.Hash); err != nil || again != link {
-			t.Errorf("%s: %s, %v", name, again, err)
+		if repeated, err := l.URL(r.ID, r.Seed, r.Hash); err != nil || repeated != link {
+			t.Errorf("%s: %s, %v", name, repeated, err)
 		}
 	}
-	if again, err := links(t, base, newKey).URL(r.ID, r.Seed, r.Hash); err == nil {
-		t.Errorf("without its key the link is %s", again)
+	if repeated, err := links(t, base, newKey).URL(r.ID, r.Seed, r.Hash); err == nil {
+		t.Errorf("without its key the link is %s", repeated)
 	}
 	other := r.Seed
 	_, _ = rand.Read(other[:])
-	if again, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
-		t.Errorf("with another seed the link is %s", again)
+	if repeated, err := links(t, base, oldKey).URL(r.ID, other, r.Hash); err == nil {
+		t.Errorf("with another seed the link is %s", repeated)
 	}
 	if r.SendEmail {
 		t.Error("without mail an e-mail is due")

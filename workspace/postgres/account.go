@@ -13,13 +13,14 @@ import (
 	"atlas/workspace/people"
 )
 
-// ClaimUser gives the claimable user with an address the id of the account that signed
-// in, and reports whether there was one. The caller has checked that the address is
-// verified. Beyond the case of ASCII letters the addresses are equal: those that
-// FoldEmail takes as one may belong to different people. A user is claimed once. An
-// account whose id is a user's claims none, and its user cannot be claimed any more. Of
-// several users with the address none is claimed. Who is provisioned with the address joins
-// their workspace (joinProvisioned).
+// ClaimUser gives the id of an account that signed in to the claimable user with its address,
+// which the caller has verified, and reports whether there was one. Only the case of ASCII
+// letters may differ: addresses that FoldEmail takes as equal may belong to different people.
+// If several users have the address, none is claimed.
+//
+// A user is claimed once. An account that already is a user claims none, and that user can no
+// longer be claimed. A person who was provisioned with the address joins their workspace
+// (joinProvisioned).
 func (s *System) ClaimUser(ctx context.Context, account workspace.UserID, email string) (claimed bool, err error) {
 	if _, err := s.pool.Exec(ctx, `UPDATE users SET claimable = false, by_provider = false WHERE id = $1 AND claimable`, arg(account)); err != nil {
 		return false, toFault(err)

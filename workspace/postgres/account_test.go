@@ -35,8 +35,8 @@ func TestClaimUser(t *testing.T) {
 		}
 	}
 	mia := p.join(t, p.two.ID, "mia@new.example", people.Admin)
-	again := p.join(t, p.one.ID, "MIA@new.example", people.MemberRole)
-	if mia.ID != again.ID {
+	rejoined := p.join(t, p.one.ID, "MIA@new.example", people.MemberRole)
+	if mia.ID != rejoined.ID {
 		t.Fatal("one address is two users")
 	}
 	_, err := p.skills.Create(ctx, p.one.ID, mia.ID, skills.NewSkill{

@@ -43,9 +43,9 @@ func TestAdminScopeMigration(t *testing.T) {
 			}
 		}
 	}
-	again := `DELETE FROM goose_db_version WHERE version_id >= 23`
+	undo := `DELETE FROM goose_db_version WHERE version_id >= 23`
 	reads, writes := key(workspace.DataRead, workspace.WorkspaceRead), key(workspace.DataRead, workspace.WorkspaceWrite)
-	run(again + `;
+	run(undo + `;
 		ALTER TABLE api_keys DROP CONSTRAINT api_keys_scopes_known;
 		UPDATE api_keys SET scopes = array_remove(scopes, 'workspace:admin');
 		ALTER TABLE api_keys ADD CONSTRAINT api_keys_scopes_check
@@ -55,7 +55,7 @@ func TestAdminScopeMigration(t *testing.T) {
 	want("a key that writes", writes, workspace.DataRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin)
 
 	plain := key(workspace.WorkspaceWrite)
-	run(again)
+	run(undo)
 	migrate()
 	want("a key without the scope", plain, workspace.WorkspaceWrite)
 	want("a key that has it", writes, workspace.DataRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin)

@@ -119,16 +119,16 @@ func addAlert(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.Us
 	return err
 }
 
-// isWatched is the condition that somebody has an alert on the View of w, or that an enabled
-// webhook names it.
+// isWatched is the condition that somebody has an alert on the View of w, or an enabled webhook
+// names it.
 const isWatched = `(
 	EXISTS (SELECT FROM view_alerts a WHERE a.workspace_id = w.workspace_id AND a.view_id = w.view_id)
 	OR EXISTS (SELECT FROM webhooks h WHERE h.workspace_id = w.workspace_id AND h.enabled
 	           AND 'view.matched' = ANY (h.events) AND w.view_id = ANY (h.view_ids)))`
 
-// watchView makes a View watched before somebody gets its alerts. If it was not watched,
-// nothing was compared and its matches are read anew. The time protects the row from being
-// deleted as unused.
+// watchView makes a View watched before it gets an alert. If it was not watched, it was not
+// compared either, so its matches are read anew. alerted_at protects the row from being deleted
+// as unused.
 func watchView(ctx context.Context, tx pgx.Tx, in workspace.ID, view views.ID, at time.Time) error {
 	_, err := tx.Exec(ctx, `
 		INSERT INTO watched_views AS w (workspace_id, view_id, state, compared_at, alerted_at)

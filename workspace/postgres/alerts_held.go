@@ -11,11 +11,11 @@ import (
 	"atlas/workspace/alerts"
 )
 
-// Held records are compared with watched Views when their documents were written, whatever
-// changed: the workspace's own values, the score, or the global record.
+// Held records are compared with watched Views once their documents are written, whatever
+// changed: the workspace's own values, the score or the global record.
 
-// comparesHeld is the condition that a workspace watches a View of a dataset that compares
-// held records (alerts.Held). keys are alerts.HeldKeys.
+// comparesHeld is the condition that a workspace watches a View of a dataset that searches held
+// records (alerts.Held). keys are alerts.HeldKeys.
 func comparesHeld(in, dataset, keys string) string {
 	return fmt.Sprintf(`EXISTS (
 		SELECT FROM watched_views w JOIN views v ON v.workspace_id = w.workspace_id AND v.id = w.view_id
@@ -33,8 +33,8 @@ var compareWritten = `
 	ON CONFLICT ON CONSTRAINT view_alert_changes_pkey DO UPDATE SET version = greatest(c.version, excluded.version)`
 
 // noteShown records that the workspace itself put records into its book or a Static View, in
-// the transaction that gave them new versions. They are compared when these documents are
-// written.
+// the transaction that gave them new versions. The records are compared when their documents
+// are written.
 func noteShown(ctx context.Context, tx pgx.Tx, in workspace.ID, dataset string, ids []uuid.UUID) error {
 	if len(ids) == 0 {
 		return nil

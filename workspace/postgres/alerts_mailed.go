@@ -12,10 +12,9 @@ import (
 	"atlas/workspace/views"
 )
 
-// DueMailings returns the due e-mails of alerts: one for all Views of a user, workspace and
-// frequency. Daily and weekly ones without new entries are also due, so that the next one is
-// scheduled. A time further away than the interval comes from a server whose clock was ahead,
-// and is due.
+// DueMailings returns the due e-mails of alerts, one for each user, workspace and frequency.
+// Daily and weekly ones are due even without new entries, so that the next one is scheduled. So
+// are times further away than the longest interval: a server whose clock was ahead wrote them.
 func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Mailing, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (m alerts.Mailing, err error) {
 		var ids []uuid.UUID
@@ -35,9 +34,9 @@ func (s *System) DueMailings(ctx context.Context, now time.Time) ([]alerts.Maili
 		GROUP BY a.workspace_id, a.user_id, a.mail, w.time_zone`, now)
 }
 
-// AdvanceMailing records that a user is mailed the entries in m, and adds the job if there
-// are any. Entries that another server handled are left out. All alerts of the user with the
-// frequency are due again at next.
+// AdvanceMailing records that a user is mailed the entries in m, without those that another
+// server handled, and adds the job if there are any. The user's alerts of the frequency are due
+// next at next.
 func (s *System) AdvanceMailing(ctx context.Context, m alerts.Mailing, next, now time.Time) (added int64, err error) {
 	ids, after, upTo := mailedArgs(m.Views)
 	err = s.inWorkspace(ctx, m.Workspace, func(tx pgx.Tx) error {
@@ -80,9 +79,9 @@ func mailedArgs(all []alerts.MailedView) (ids []uuid.UUID, after, upTo []int64) 
 	return ids, after, upTo
 }
 
-// LetterOf returns the e-mail of a job: fault.NotFound if the user is not a member or does
-// not want e-mails of the workspace. It leaves out Views that no longer rest, entries that
-// the user has seen, and Views whose alert is off or not mailed anymore.
+// LetterOf returns the e-mail of a job: fault.NotFound if the user is not a member or does not
+// want e-mails of the workspace. It leaves out what no longer applies: entries that the user
+// has seen, Views that no longer rest, and alerts that are off or not mailed any more.
 func (s *System) LetterOf(ctx context.Context, in workspace.ID, p alerts.MailPayload) (l alerts.Letter, err error) {
 	if err := in.Check(); err != nil {
 		return l, err

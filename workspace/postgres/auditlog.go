@@ -26,9 +26,9 @@ var (
 // the transaction.
 const setAuthor = `SELECT set_config('atlas.actor', $1, true), set_config('atlas.origin', $2, true)`
 
-// auditOwn writes an event of the workspace of a transaction. Triggers write most events
-// (migration 00041). This is only for changes without a row that a trigger sees, and the
-// function accepts nothing else.
+// auditOwn writes an event of the workspace of the transaction. Triggers write most events
+// (migration 00041); this is for changes of which no trigger sees a row, and the function
+// accepts no others.
 func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID, details map[string]any) error {
 	if details == nil {
 		details = map[string]any{}
@@ -37,8 +37,8 @@ func auditOwn(ctx context.Context, tx pgx.Tx, action, kind string, id uuid.UUID,
 	return err
 }
 
-// AddEvent adds an event of a user or a key to the logs of its workspaces, or of the
-// installation if it has none.
+// AddEvent adds an event of a user or a key to the logs of their workspaces, or without any to
+// the log of the installation.
 func (s *System) AddEvent(ctx context.Context, by workspace.Author, action, kind string, id uuid.UUID, details map[string]any) error {
 	if details == nil {
 		details = map[string]any{}
@@ -211,13 +211,13 @@ func (s *System) MarkLogged(ctx context.Context, heads []auditlog.Head) error {
 	return toFault(err)
 }
 
-// sealLock prevents two servers from sealing at once, when one has lost its lease and does
-// not know it yet.
+// sealLock prevents two servers from sealing at once: one can have lost its lease without
+// knowing it.
 const sealLock = `SELECT pg_advisory_xact_lock(7034034034)`
 
-// unsealed are the events of ended transactions, in their order: no uncommitted event can
-// precede one of them. Transactions that have not begun yet belong to another Postgres,
-// from whose dump this one was restored.
+// unsealed are the events of ended transactions, in their order: no uncommitted event can come
+// before one of them. Transactions that have not begun yet are those of another Postgres, from
+// whose dump this one was restored.
 const unsealed = `SELECT ` + auditColumns + ` FROM audit_events e WHERE e.number IS NULL
 	AND (e.xid < pg_snapshot_xmin(pg_current_snapshot()) OR e.xid >= pg_snapshot_xmax(pg_current_snapshot()))
 	ORDER BY e.xid, e.id LIMIT $1`
@@ -382,9 +382,9 @@ func (s *System) forgetEvents(
 	return more, toFault(err)
 }
 
-// EraseAuditValue deletes a value, or values that contain it, in any case, from the values
-// of events, and reports how many there were. The chains remain valid. Each chain that had
-// one gets an event audit.erased, which does not contain the value.
+// EraseAuditValue deletes a value, or all values that contain it, from the values of events,
+// regardless of case, and returns their number. The chains remain valid. Each of these chains
+// gets an event audit.erased, without the value.
 func (s *System) EraseAuditValue(ctx context.Context, value string, containing bool) (erased int64, err error) {
 	which := `lower(value) = lower($1)`
 	if containing {

@@ -42,10 +42,10 @@ func (s *System) OnlyWorkspace(ctx context.Context, user workspace.UserID) (work
 	return ids[0], nil
 }
 
-// TouchKey records a use of a key in a workspace, from a network, which is not valid if it
-// is not known, and reports whether it is the first use of the key. It writes nothing when
-// any server recorded a use there less than a minute before. The time is that of Postgres:
-// a server whose clock is ahead would block the records of all servers.
+// TouchKey records a use of a key in a workspace from a network, invalid if that is unknown,
+// and reports whether it is the first use of the key. It writes nothing if a use there was
+// recorded less than a minute ago, by the clock of Postgres: a server whose clock is ahead
+// would block the others.
 func (s *System) TouchKey(ctx context.Context, id workspace.KeyID, in workspace.ID, from netip.Prefix) (first bool, err error) {
 	if err := in.Check(); err != nil {
 		return false, err

@@ -88,9 +88,9 @@ func TestBoardsAreStored(t *testing.T) {
 		"facets":[{"field":"stage"}],"filters":{"cost":{"value":[1e6,2.50e6]},"sqft":{"value":[1e-20,5.10]}}}}]`
 	first, err := w.board(t, in, author, `{`+numbers+`}`)
 	fatal(t, err)
-	again, err := w.board(t, in, author, fmt.Sprintf(`{"id":%q,`, first.ID)+numbers+`}`)
-	if err != nil || again.Revision != 1 {
-		t.Errorf("sent again: %+v, %v", again, err)
+	repeated, err := w.board(t, in, author, fmt.Sprintf(`{"id":%q,`, first.ID)+numbers+`}`)
+	if err != nil || repeated.Revision != 1 {
+		t.Errorf("sent again: %+v, %v", repeated, err)
 	}
 	// Another workspace gets nothing, and takes no View of this one.
 	theirs := w.create(t, in, "account", "static", "Another")

@@ -112,11 +112,11 @@ func upsertOverlays(
 	changed := map[uuid.UUID]bool{}
 	for i, c := range changes {
 		next, different := c.Fresh, true
-		current, kept := overlays[c.Fresh.Record]
-		if results[i] = unexpected(c.Expected, current, kept); results[i].Unexpected {
+		current, exists := overlays[c.Fresh.Record]
+		if results[i] = unexpected(c.Expected, current, exists); results[i].Unexpected {
 			continue
 		}
-		if kept {
+		if exists {
 			if next, different = c.Change.Apply(current); different {
 				next.UpdatedBy = c.Fresh.UpdatedBy
 				if c.Fresh.UpdatedAt.After(next.UpdatedAt) {
@@ -148,19 +148,19 @@ func upsertOverlays(
 }
 
 // orNone is nil for a record without an overlay.
-func orNone(o book.Overlay, kept bool) *book.Overlay {
-	if !kept {
+func orNone(o book.Overlay, exists bool) *book.Overlay {
+	if !exists {
 		return nil
 	}
 	return &o
 }
 
 // unexpected is the outcome of a change whose record is not as expected.
-func unexpected(expected *book.Expectation, current book.Overlay, kept bool) book.OverlayOutcome {
-	if expected.Met(orNone(current, kept)) {
+func unexpected(expected *book.Expectation, current book.Overlay, exists bool) book.OverlayOutcome {
+	if expected.Met(orNone(current, exists)) {
 		return book.OverlayOutcome{}
 	}
-	return book.OverlayOutcome{Overlay: current, Unexpected: true, Absent: !kept}
+	return book.OverlayOutcome{Overlay: current, Unexpected: true, Absent: !exists}
 }
 
 // added returns the ids that have an overlay only after the changes, each once.
@@ -231,8 +231,8 @@ func otherThanExpected(
 	overlays, err := collectOverlays(rows)
 	others := map[uuid.UUID]*book.Overlay{}
 	for id, expectation := range expected {
-		overlay, kept := overlays[id]
-		if now := orNone(overlay, kept); !expectation.Met(now) {
+		overlay, exists := overlays[id]
+		if now := orNone(overlay, exists); !expectation.Met(now) {
 			others[id] = now
 		}
 	}

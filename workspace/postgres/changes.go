@@ -43,15 +43,15 @@ func (s *System) FeedState(ctx context.Context) (state changes.State, err error)
 }
 
 // BeginChanges makes writer the writer of the feed. It removes unpublished changes of an
-// earlier writer, unless that has the same name and keep is set. origin is that of a switch
+// earlier writer, unless that has the same name and resume is set. origin is that of a switch
 // of generations; nil for a delta. It fails if another delta is the writer: it began after
 // the caller settled the feed.
-func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, keep bool) error {
+func (s *System) BeginChanges(ctx context.Context, writer string, origin *string, resume bool) error {
 	state, err := s.FeedState(ctx)
 	switch {
 	case err != nil:
 		return err
-	case keep && state.Writer == writer:
+	case resume && state.Writer == writer:
 		// The next publication contains more than the prepared one would have.
 		_, err := s.pool.Exec(ctx, `UPDATE data_feed SET `+abandons+` WHERE writer = $1 AND publishing IS NOT NULL`, writer)
 		return toFault(err)
@@ -166,7 +166,7 @@ func (s *System) Publish(ctx context.Context, writer string, id uuid.UUID) error
 		if _, err := tx.Exec(ctx, publishLatest); err != nil {
 			return err
 		}
-		if err := keepMerges(ctx, tx, t); err != nil {
+		if err := applyMerges(ctx, tx, t); err != nil {
 			return err
 		}
 		// A re-added signal arrives a second time, so its dismissal is deleted. This comes
@@ -210,10 +210,9 @@ func (s *System) NextArrival(ctx context.Context) (at time.Time, err error) {
 	return at, toFault(err)
 }
 
-// StartFeedOver expires all positions in the feed and ends the work of its writer. id is
-// the id of a publication, accepted the last one in Elasticsearch, generation the one that
-// searches use. All arrivals become visible, even those that an older Postgres does not
-// know of.
+// StartFeedOver expires all positions in the feed and ends the work of its writer. id is the
+// new publication, accepted the last one in Elasticsearch, generation the one that searches
+// use. All arrivals become visible, even those that an older Postgres does not have.
 func (s *System) StartFeedOver(ctx context.Context, id, accepted uuid.UUID, generation string) error {
 	return s.inLong(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `

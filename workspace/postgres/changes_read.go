@@ -44,8 +44,8 @@ func (s *Store) position(ctx context.Context, sql string, args ...any) (p change
 	return p, published, toFault(err)
 }
 
-// ChangesAfter returns the part of a dataset's feed after a position, of at most limit
-// changes. known is false if the feed no longer has everything after the position.
+// ChangesAfter returns at most limit changes of a dataset after a position in the feed. known
+// is false if the feed no longer has all changes after it.
 func (s *Store) ChangesAfter(
 	ctx context.Context,
 	d catalog.Dataset,
@@ -69,8 +69,8 @@ func (s *Store) ChangesAfter(
 	return page, known, toFault(err)
 }
 
-// readChanges reads the rows of the page. Later changes of their records are published
-// later, except that a record that was deleted or re-added since is shown as such.
+// readChanges reads the rows of the page. A record that was deleted or re-added after the page
+// is shown as such; its other later changes come on later pages.
 func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head changes.Position, limit int, page *changes.Page) error {
 	rows, err := s.pool.Query(ctx, `
 		SELECT seq, record_id, op, into_id, changed FROM data_changes WHERE dataset = $1 AND seq > $2 AND seq <= $3 ORDER BY seq LIMIT $4`,
@@ -83,7 +83,7 @@ func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head 
 	_, err = pgx.ForEachRow(rows, []any{&e.Seq, &e.ID, &e.Op, &into, &e.Fields}, func() error {
 		e.Dataset, e.Into = d, into.UUID
 		count++
-		if i, again := places[e.ID]; again {
+		if i, repeated := places[e.ID]; repeated {
 			page.Entries[i].Change = page.Entries[i].Then(e.Change)
 		} else {
 			places[e.ID] = len(page.Entries)
@@ -110,8 +110,8 @@ func (s *Store) readChanges(ctx context.Context, d catalog.Dataset, after, head 
 			gone = append(gone, e.ID)
 		}
 	}
-	// Of the existing records only those matter that are deleted later: few, with an index
-	// of their own.
+	// Of the existing records only those matter that are deleted later. They are few, and have
+	// an index of their own.
 	rows, err = s.pool.Query(ctx, `
 		WITH again AS (
 			SELECT DISTINCT record_id AS id FROM data_changes

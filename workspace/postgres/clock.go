@@ -13,17 +13,17 @@ const (
 	clockTimeout, clockPause = time.Second, time.Second
 )
 
-// Clock is the clock of Postgres, for times that are stored and compared by others: a
-// server whose own clock is a year ahead would postpone something by a year. Between its
-// reads only elapsed time is measured, which steps of the server's clock do not change. It
-// is safe for concurrent use.
+// Clock is the clock of Postgres, for times that are stored and that other servers compare: a
+// server whose own clock is a year ahead would postpone things by a year. Between reads it adds
+// the elapsed time, which steps of the server's clock do not change. It is safe for concurrent
+// use.
 type Clock struct {
 	read func(context.Context) (time.Time, error)
 
 	first sync.Mutex // held while the first answer is awaited
 	mu    sync.Mutex
-	// base is the time of Postgres at the local time at; zero before the first answer.
-	// tried is when the last read began.
+	// base is the time of Postgres at the local time at, zero before the first answer. tried is
+	// when the last read began.
 	base, at, tried time.Time
 }
 
@@ -35,8 +35,8 @@ func (s *System) Clock() *Clock {
 	}}
 }
 
-// Now returns the time of Postgres. The first calls wait for it. Until Postgres has
-// answered once, it is the server's own time; nothing can be stored then anyway.
+// Now returns the time of Postgres. The first calls wait for it. Before Postgres has answered
+// it is the server's own time: nothing can be stored then anyway.
 func (c *Clock) Now() time.Time {
 	now, known := c.known()
 	if known {

@@ -24,9 +24,9 @@ const toMail = `FROM members m JOIN users u ON u.id = m.user_id JOIN workspaces 
 	WHERE m.workspace_id = $1 AND m.user_id = $2
 	AND NOT EXISTS (SELECT FROM unsubscribed_users x WHERE x.workspace_id = $1 AND x.user_id = $2)`
 
-// DueDigests returns the digests that are due, of signals that arrived up to through, and
-// those that begin. A digest that is further away than possible is due too: a server whose
-// clock was ahead postponed it. It deletes the state of digests without subscribers.
+// DueDigests returns the digests of signals that arrived up to through which are due or begin.
+// A time further away than the longest interval is due too: a server whose clock was ahead
+// wrote it. It deletes the state of digests without subscribers.
 func (s *System) DueDigests(ctx context.Context, through, now time.Time) ([]digest.Digests, error) {
 	if _, err := s.pool.Exec(ctx, `
 		DELETE FROM signal_digests d WHERE NOT EXISTS (
@@ -69,9 +69,9 @@ func (s *System) BeginDigests(ctx context.Context, d digest.Digests, next time.T
 	return toFault(err)
 }
 
-// AdvanceDigests stores that the digests of d go up to through, unless another server did,
-// and with send adds a job for each member who wants the digest. It returns the number of
-// jobs.
+// AdvanceDigests stores that the digests of d go up to through, and with send adds a job for
+// each member who wants them. If another server did so, it changes nothing. It returns the
+// number of jobs.
 func (s *System) AdvanceDigests(
 	ctx context.Context,
 	d digest.Digests,

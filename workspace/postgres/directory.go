@@ -134,8 +134,9 @@ func (s *System) MembersOf(ctx context.Context, of workspace.ID) ([]people.Membe
 
 const (
 	usersByEmail = `SELECT id, email, name FROM users WHERE email_folded = $1`
-	// ofProvider is true of users whom the provider of another workspace than $2 made: they cannot
-	// sign in elsewhere. That of $2 made those whose identity there is as old as they are.
+	// ofProvider is true for users that the provider of another workspace than $2 created: they
+	// cannot sign in elsewhere. A user whose identity in $2 is as old as the user was created
+	// by the provider of $2.
 	ofProvider = `by_provider AND NOT claimable AND NOT EXISTS (
 		SELECT FROM identities i WHERE i.workspace_id = $2 AND i.user_id = users.id AND i.created_at = users.created_at)`
 )
@@ -151,8 +152,8 @@ func (s *System) UsersByEmail(ctx context.Context, email string) ([]people.User,
 }
 
 // lockUserByEmail returns the user with an address who may join a workspace, like
-// people.OneUser. Until the transaction ends, other look-ups of the address wait, and nobody
-// claims the user.
+// people.OneUser. Until the transaction ends, other look-ups of the address wait and nobody can
+// claim the user.
 func lockUserByEmail(ctx context.Context, tx pgx.Tx, to workspace.ID, email string) (people.User, error) {
 	folded := workspace.FoldEmail(email)
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('user ' || $1, 0))`, folded); err != nil {

@@ -57,10 +57,10 @@ func TestEnsureWorkspaceByManyAtOnce(t *testing.T) {
 		})
 	}
 	group.Wait()
-	again, err := w.directory.EnsureWorkspace(t.Context(), id, "Ensured anew", workspace.Free, 0)
+	repeated, err := w.directory.EnsureWorkspace(t.Context(), id, "Ensured anew", workspace.Free, 0)
 	fatal(t, err)
-	if again.Name != "Ensured anew" || again.Plan != workspace.Free || again.CreditCeiling != workspace.DefaultCeiling {
-		t.Errorf("ensured: %+v", again)
+	if repeated.Name != "Ensured anew" || repeated.Plan != workspace.Free || repeated.CreditCeiling != workspace.DefaultCeiling {
+		t.Errorf("ensured: %+v", repeated)
 	}
 }
 
@@ -117,10 +117,10 @@ func TestKeys(t *testing.T) {
 	fatal(t, err)
 	at := w.now
 	w.now = w.now.Add(time.Minute)
-	again, err := w.directory.RevokeKey(ctx, id)
+	repeated, err := w.directory.RevokeKey(ctx, id)
 	fatal(t, err)
-	if revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(at) || !again.RevokedAt.Equal(at) {
-		t.Errorf("revoked at %v, then %v; want %v", revoked.RevokedAt, again.RevokedAt, at)
+	if revoked.RevokedAt == nil || !revoked.RevokedAt.Equal(at) || !repeated.RevokedAt.Equal(at) {
+		t.Errorf("revoked at %v, then %v; want %v", revoked.RevokedAt, repeated.RevokedAt, at)
 	}
 	if _, err := w.directory.RevokeKey(ctx, workspace.NewKeyID()); fault.CodeOf(err) != fault.NotFound {
 		t.Errorf("revoking an unknown key: %v", err)

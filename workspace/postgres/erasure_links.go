@@ -53,8 +53,8 @@ func (s *System) ErasureLink(ctx context.Context, id uuid.UUID) (l erasure.Link,
 	return l, toFault(err)
 }
 
-// UseErasureLink marks a link as used and, in the same transaction, adds suppressions and the
-// records to be erased because of them: fault.NotFound if it was used or has expired.
+// UseErasureLink marks a link as used, and adds suppressions and the records to be erased
+// because of them, in one transaction: fault.NotFound if the link was used or has expired.
 func (s *System) UseErasureLink(
 	ctx context.Context, id uuid.UUID, now time.Time, list []erasure.Suppression, records []erasure.Record,
 ) error {
@@ -75,8 +75,8 @@ func (s *System) UseErasureLink(
 	}))
 }
 
-// ClaimErasures returns used links whose contacts may not be erased yet. No other caller gets
-// them until `until`.
+// ClaimErasures returns used links whose contacts may not be erased yet, and reserves them for
+// the caller up to `until`.
 func (s *System) ClaimErasures(ctx context.Context, now, until time.Time) ([]uuid.UUID, error) {
 	return collect(ctx, s, pgx.RowTo[uuid.UUID], `
 		UPDATE erasure_links SET erase_at = $2 WHERE used_at IS NOT NULL AND erase_at <= $1 RETURNING id`, now, until)

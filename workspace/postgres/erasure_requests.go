@@ -15,8 +15,8 @@ import (
 // lockErasureRequests makes transactions wait for each other: two at once must not pass one limit.
 const lockErasureRequests = `SELECT pg_advisory_xact_lock(7034034037)`
 
-// AddErasureRequest adds a request, which is due at once. In an hour at most ofNetwork are
-// accepted from one network, at most ofAll in total: fault.TooManyRequests.
+// AddErasureRequest adds a request, which is due at once: fault.TooManyRequests beyond
+// ofNetwork requests from its network in an hour, or ofAll in total.
 func (s *System) AddErasureRequest(ctx context.Context, r erasure.Request, ofNetwork, ofAll int) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockErasureRequests); err != nil {
@@ -52,10 +52,7 @@ func (s *System) ErasureRequest(ctx context.Context, id uuid.UUID) (r erasure.Re
 	return r, toFault(err)
 }
 
-// ClaimErasureLetters returns when e-mails may be sent for a request: in an hour at most for
-// ofLane of the first ones of their networks in 24 hours, and for ofLane of all others. It returns
-// false if another request for the same address sent them after a time. A repetition returns the
-// same.
+// ClaimErasureLetters implements removal.RequestStore. A repetition returns the same.
 func (s *System) ClaimErasureLetters(
 	ctx context.Context, id uuid.UUID, now, after time.Time, ofLane int,
 ) (due time.Time, mine bool, err error) {

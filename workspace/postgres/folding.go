@@ -22,8 +22,8 @@ const twinMark = "\u200b"
 
 var errEqualName = errors.New("another View has a name that is equal when folded")
 
-// refuseEqualName refuses a View with the name of another one of its dataset, by the newest
-// folding. The constraint views_name only covers names that were folded by it.
+// refuseEqualName refuses a View with the same name as another one of its dataset under the
+// newest folding. The constraint views_name covers only names with that folding.
 func refuseEqualName(ctx context.Context, tx pgx.Tx, in workspace.ID, v views.View) error {
 	rows, err := tx.Query(
 		ctx,
@@ -114,8 +114,8 @@ func refoldViews(ctx context.Context, tx pgx.Tx, in workspace.ID) (equal []Equal
 	return equal, nil
 }
 
-// refoldEqual gives Views with equal names distinct folded names. A View that already has
-// such a name retains it, so that no two are equal in between.
+// refoldEqual gives Views with equal names distinct folded names. A View that already has one
+// of these keeps it, so that no two are equal in between.
 func refoldEqual(ctx context.Context, tx pgx.Tx, in workspace.ID, folded string, same []namedView) error {
 	free := make([]string, len(same))
 	for i := range same {

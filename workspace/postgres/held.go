@@ -63,8 +63,8 @@ const (
 )
 
 // bump gives a row the next version.
-const bump = `version = nextval('held_version'), ` + keepPendingSince
+const bump = `version = nextval('held_version'), ` + setPendingSince
 
-// keepPendingSince sets pending_since, unless the row is already pending.
-const keepPendingSince = `pending_since = CASE WHEN held_records.version > held_records.projected_version
+// setPendingSince sets pending_since, unless the row is already pending.
+const setPendingSince = `pending_since = CASE WHEN held_records.version > held_records.projected_version
 	THEN held_records.pending_since ELSE clock_timestamp() END`

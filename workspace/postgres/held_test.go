@@ -250,7 +250,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 	b := newBooks(t)
 	one, two, record := b.one.ID, b.two.ID, uuid.New()
 	ids := []uuid.UUID{record}
-	kept := b.upsert(t, one, catalog.Accounts, record, "kept")
+	stored := b.upsert(t, one, catalog.Accounts, record, "kept")
 	records := []held.Record{{Dataset: catalog.Accounts, Record: record, Version: b.version(t, record)}}
 	everything := func() (out []string) {
 		t.Helper()
@@ -268,7 +268,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"UpsertOverlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			// This creates an overlay of the foreign workspace.
 			o, err := b.store.UpsertOverlays(ctx, in, catalog.Accounts, []book.OverlayUpsert{{Fresh: b.change(record, "own").Fresh}}, b.additions())
-			if err == nil && cmp.Equal(o[0].Overlay.Values, kept.Values) {
+			if err == nil && cmp.Equal(o[0].Overlay.Values, stored.Values) {
 				return 1, nil
 			}
 			return 0, err
@@ -279,7 +279,7 @@ func TestForeignWorkspaceGetsNothingOfTheBook(t *testing.T) {
 		"Overlays": func(ctx context.Context, in workspace.ID) (int, error) {
 			o, err := b.store.Overlays(ctx, in, catalog.Accounts, ids)
 			for _, overlay := range o {
-				if cmp.Equal(overlay.Values, kept.Values) {
+				if cmp.Equal(overlay.Values, stored.Values) {
 					return 1, err
 				}
 			}

@@ -196,8 +196,8 @@ func (s *Store) DeleteDomain(ctx context.Context, in workspace.ID, by workspace.
 
 var _ identity.Prover = (*System)(nil)
 
-// NoteCheck implements identity.Prover. Of two concurrent workspaces the second violates the
-// unique index of proved domains.
+// NoteCheck implements identity.Prover. Of two workspaces at the same time, the second violates
+// the unique index of proved domains.
 func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, there bool, at time.Time) (identity.Domain, error) {
 	return s.oneDomain(ctx, in, `
 		UPDATE identity_domains SET checked_at = $4,
@@ -213,8 +213,8 @@ func (s *System) NoteCheck(ctx context.Context, in workspace.ID, name string, th
 const (
 	// counts is 1 for a look-up at $4 that is $6 after the last failed one that counted.
 	counts = `(CASE WHEN failed_at > $4::timestamptz - $6::interval THEN 0 ELSE 1 END)`
-	// lost is true for a domain whose record ($3: whether it was found) is missing for $5 at $4,
-	// and $7 times.
+	// lost is true for a domain that DNS proved and whose record ($3: found) is missing at $4:
+	// for at least $5, and $7 times.
 	lost = `NOT $3 AND proved_by = 'dns' AND failing_since <= $4::timestamptz - $5::interval
 		AND failures + ` + counts + ` >= $7`
 )

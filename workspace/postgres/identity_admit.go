@@ -54,10 +54,10 @@ func (s *System) ResealProviders(ctx context.Context, sealer identity.Sealer) (l
 		case current:
 			continue
 		}
-		again, err := sealer.Seal(in, secret)
+		resealed, err := sealer.Seal(in, secret)
 		if err == nil { // unless it was changed meanwhile
 			_, err = s.pool.Exec(ctx, `UPDATE identity_providers SET client_secret = $2 WHERE workspace_id = $1 AND client_secret = $3`,
-				b.in, again, b.secret)
+				b.in, resealed, b.secret)
 		}
 		if err != nil {
 			return lost, toFault(err)
@@ -209,7 +209,7 @@ func knownIdentity(
 var errRemoved = refusal("they were removed from the workspace")
 
 // bindMember binds a subject to the only member with the address who has no other subject, or
-// adds a member with a role.
+// to a new member (joinMember).
 func bindMember(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
 ) (user workspace.UserID, err error) {
@@ -262,8 +262,8 @@ func bindMember(
 	return user, err
 }
 
-// joinMember makes a new user a member: with the role of the provider, or of an open
-// invitation to the address, which is accepted.
+// joinMember makes a new user a member, with the provider's role or that of an open invitation
+// to the address, which it accepts.
 func joinMember(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person, role people.Role, now time.Time,
 ) (user workspace.UserID, err error) {
@@ -347,16 +347,16 @@ func insertJoined(
 func applyRole(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, given bool, now time.Time, u *people.User,
 ) error {
-	keep, last := false, false
+	stays, last := false, false
 	err := lockMembers(ctx, tx, in, people.OperatorActor, user, func(l people.LockedMembers) error {
-		keep = !given || l.Target == role
+		stays = !given || l.Target == role
 		switch {
 		case l.Target == "":
 			return errRemoved
-		case keep:
+		case stays:
 			return nil
 		case l.Target == people.Owner && l.Owners <= 1:
-			keep, last = true, true
+			stays, last = true, true
 			return recordLastOwnerRole(ctx, tx, in, user, role, now)
 		case role == "":
 			return refusal("the provider gives them no role")
@@ -367,7 +367,7 @@ func applyRole(
 		_, err = tx.Exec(ctx, `UPDATE identities SET provider_role = NULL WHERE workspace_id = $1 AND user_id = $2 AND provider_role IS NOT NULL`,
 			arg(in), arg(user))
 	}
-	if err == nil && !keep {
+	if err == nil && !stays {
 		_, err = tx.Exec(ctx, `UPDATE members SET role = $3 WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user), role)
 	}
 	if err != nil {
@@ -376,8 +376,8 @@ func applyRole(
 	return tx.QueryRow(ctx, `SELECT id, email, name FROM users WHERE id = $1`, arg(user)).Scan((*uuid.UUID)(&u.ID), &u.Email, &u.Name)
 }
 
-// recordLastOwnerRole records that the last owner stays one, and mails them, once for each role from the
-// provider.
+// recordLastOwnerRole records that the last owner stays one, and mails them once for each role
+// that the provider sends.
 func recordLastOwnerRole(ctx context.Context, tx pgx.Tx, in workspace.ID, user workspace.UserID, role people.Role, now time.Time) error {
 	tag, err := tx.Exec(ctx, `UPDATE identities SET provider_role = $3 WHERE workspace_id = $1 AND user_id = $2 AND provider_role IS DISTINCT FROM $3`,
 		arg(in), arg(user), role)
@@ -416,8 +416,8 @@ func signOutMember(
 	})
 }
 
-// MemberSignedOut returns when the sessions of a member in a workspace last ended, zero for
-// never, and for a user who is not a member.
+// MemberSignedOut returns when the sessions of a member in a workspace were last ended, zero
+// for never and for a user who is not a member.
 func (s *System) MemberSignedOut(ctx context.Context, in workspace.ID, user workspace.UserID) (at time.Time, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT at FROM member_sign_outs WHERE workspace_id = $1 AND user_id = $2`, arg(in), arg(user)).Scan(&at)
 	if noRows(err) {

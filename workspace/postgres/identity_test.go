@@ -250,9 +250,9 @@ func TestProviderTakesInvitations(t *testing.T) {
 	_, err = f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
 	wantCode(t, "removed", err, fault.Forbidden)
 	f.invite(t, f.one.ID, "mia@firm.example")
-	again, err := f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
-	if err != nil || again.ID != u.ID {
-		t.Errorf("invited again: %+v, %v", again, err)
+	readmitted, err := f.system.Admit(t.Context(), f.one.ID, subject(p, "m", "mia@firm.example"), f.now)
+	if err != nil || readmitted.ID != u.ID {
+		t.Errorf("invited again: %+v, %v", readmitted, err)
 	}
 	open, err := f.invitations.List(t.Context(), f.two.ID, 10, 0)
 	if err != nil || len(open) != 1 {
@@ -320,14 +320,14 @@ func TestRemovedBeforeTheProvider(t *testing.T) {
 	}
 
 	// Another user with the address who is a member is not taken for them.
-	again, err := f.directory.AddMember(ctx, f.one.ID, people.Member{
+	readmitted, err := f.directory.AddMember(ctx, f.one.ID, people.Member{
 		ID: workspace.NewUserID(), Email: member.Email, Name: "Again", Role: people.MemberRole,
 	})
 	fatal(t, err)
-	if u, err := f.system.Admit(ctx, f.one.ID, who, f.now); err != nil || u.ID != again.ID {
+	if u, err := f.system.Admit(ctx, f.one.ID, who, f.now); err != nil || u.ID != readmitted.ID {
 		t.Errorf("added again: %+v, %v", u, err)
 	}
-	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+again.ID.String()+`'`)
+	f.run(t, f.one.ID, `DELETE FROM members WHERE workspace_id = $1 AND user_id = '`+readmitted.ID.String()+`'`)
 	_, err = f.system.Admit(ctx, f.one.ID, who, f.now)
 	wantCode(t, "removed again", err, fault.Forbidden)
 
@@ -368,14 +368,14 @@ func TestSoleOwnerGetsIn(t *testing.T) {
 	_, err := w.system.Admit(t.Context(), w.one.ID, subject(p, "m", member.Email), w.now)
 	wantCode(t, "another member", err, fault.Forbidden)
 	w.sealAll(t)
-	kept := 0
+	retained := 0
 	for _, action := range actions(w.chain(t, w.one.ID)) {
 		if action == "identity.last_owner_retained" {
-			kept++
+			retained++
 		}
 	}
-	if kept != 3 { // no role, member, and member again after owner
-		t.Errorf("%d events", kept)
+	if retained != 3 { // no role, member, and member again after owner
+		t.Errorf("%d events", retained)
 	}
 	_, err = w.system.Admit(t.Context(), w.one.ID, subject(p, "m", member.Email, "chiefs"), w.now)
 	fatal(t, err)

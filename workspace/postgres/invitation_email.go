@@ -36,9 +36,9 @@ func scheduleEmail(
 	return r.ScheduleEmail(earlier), err
 }
 
-// InvitationEmail implements delivery.InvitationEmails. scheduleEmail limits the e-mails of
-// one workspace to an address when the invitation is made. The limit over all workspaces is
-// only applied here, so that no workspace learns about others.
+// InvitationEmail implements delivery.InvitationEmails. The limit for an address over all
+// workspaces applies here and not when the invitation is made (scheduleEmail), so that no
+// workspace learns about others.
 func (s *System) InvitationEmail(
 	ctx context.Context,
 	in workspace.ID,
@@ -79,8 +79,8 @@ func (s *System) InvitationEmail(
 	return e, later, toFault(err)
 }
 
-// emailTurn returns zero, or if an address has got its daily maximum of e-mails, when the
-// oldest of them is a day old. An advisory lock, until the end of the transaction,
+// emailTurn returns when an address may get its next e-mail: zero for now, or when the oldest
+// of its daily maximum is a day old. An advisory lock up to the end of the transaction
 // serializes the e-mails to one address.
 func emailTurn(ctx context.Context, tx pgx.Tx, folded string, now time.Time, daily int) (turn time.Time, err error) {
 	if _, err := tx.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('letters to ' || $1, 0))`, folded); err != nil {

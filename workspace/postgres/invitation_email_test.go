@@ -112,9 +112,9 @@ func TestEmailsOfAWorkspaceArePaced(t *testing.T) {
 	_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, unsent.Invitation.ID)
 	fatal(t, err)
 	for i := range 3 {
-		again := p.schedule(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
-		wantSchedule(t, "at the time that became free", again.Email, people.EmailDelayed, p.now.Add(time.Hour), people.PacedByWorkspace)
-		_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, again.Invitation.ID)
+		next := p.schedule(t, p.one.ID, fmt.Sprintf("y%d@example.com", i))
+		wantSchedule(t, "at the time that became free", next.Email, people.EmailDelayed, p.now.Add(time.Hour), people.PacedByWorkspace)
+		_, err = p.invitations.Revoke(t.Context(), p.one.ID, people.KeyActor, next.Invitation.ID)
 		fatal(t, err)
 	}
 }

@@ -85,10 +85,10 @@ func TestLifeOfAnInvitation(t *testing.T) {
 	revoke("an expired one", people.KeyActor, second.ID, "")
 	revoke("again", by(owner), second.ID, fault.NotFound)
 	same("after all", "ann@example.com Pending")
-	var kept int
-	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND revoked_at IS NOT NULL`, in.String()).Scan(&kept))
-	if kept != 2 {
-		t.Errorf("%d revoked invitations are kept, want 2", kept)
+	var stored int
+	fatal(t, p.system.Pool().QueryRow(ctx, `SELECT count(*) FROM invitations WHERE workspace_id = $1 AND revoked_at IS NOT NULL`, in.String()).Scan(&stored))
+	if stored != 2 {
+		t.Errorf("%d revoked invitations are kept, want 2", stored)
 	}
 	create("after a revocation", by(owner), "bob@example.com", people.MemberRole, "")
 }

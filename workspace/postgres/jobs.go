@@ -75,10 +75,9 @@ func (s *System) DueLanes(ctx context.Context, kind jobs.Kind, now time.Time, af
 		LIMIT $4`, string(kind), now, after, limit)
 }
 
-// ClaimJobs implements jobs.Queue: a statement for each lane, all in one round trip. The
-// claim is the later run_at. With SKIP LOCKED several servers claim different jobs at the
-// same time without waiting. A job is not taken while an earlier one with the same order is
-// pending, claimed or not.
+// ClaimJobs implements jobs.Queue: a statement for each lane, all in one round trip. A claim is
+// a later run_at. SKIP LOCKED lets servers claim different jobs without waiting. A job is not
+// claimed while an earlier one with the same order is pending, claimed or not.
 func (s *System) ClaimJobs(ctx context.Context, kind jobs.Kind, lanes []jobs.LaneClaim, now, until time.Time) (all []jobs.Job, err error) {
 	lease := uuid.New()
 	var batch pgx.Batch
@@ -134,8 +133,8 @@ func (s *System) EndJobs(ctx context.Context, ended []jobs.Ended) error {
 		     e (workspace_id, id, lease, state, run_at, status, error, ended_at)
 		WHERE j.workspace_id = e.workspace_id AND j.id = e.id AND j.lease = e.lease AND j.state = 'pending'`,
 		in, ids, leases, states, due, statuses, texts, at)
-	// Jobs that wait for a job become due with it, so that reads of due jobs do not pass
-	// over them each time. A server that lost the lease does not postpone them.
+	// Jobs that wait for a job become due together with it, so that reads of due jobs need not
+	// skip them each time. A server that lost the lease does not postpone them.
 	batch.Queue(`
 		UPDATE jobs j SET run_at = e.run_at
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::uuid[], $7::uuid[]) e (lane, order_key, kind, state, run_at, workspace_id, id)

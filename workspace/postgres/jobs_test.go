@@ -99,13 +99,13 @@ func TestJobsOfOneOrderRunOneAfterTheOther(t *testing.T) {
 	w.queue(t, w.one.ID, lane, "s", "s2")
 	wantJobs(t, "added meanwhile", w.claim(t), "s2")
 	w.now = w.now.Add(time.Hour)
-	again := w.claim(t)
-	wantJobs(t, "after the pause", again, "r1", "s2") // the lease of s2 has ended
-	if again[slices.Index(jobNamesInOrder(again), "r1")].Attempts != 1 {
-		t.Errorf("attempts: %+v", again)
+	retried := w.claim(t)
+	wantJobs(t, "after the pause", retried, "r1", "s2") // the lease of s2 has ended
+	if retried[slices.Index(jobNamesInOrder(retried), "r1")].Attempts != 1 {
+		t.Errorf("attempts: %+v", retried)
 	}
 	for want, state := range map[string]jobs.State{"r2": jobs.Done} {
-		w.end(t, again[slices.Index(jobNamesInOrder(again), "r1")], state, 0)
+		w.end(t, retried[slices.Index(jobNamesInOrder(retried), "r1")], state, 0)
 		wantJobs(t, "after the end of the one before", w.claim(t), want)
 	}
 }

@@ -28,18 +28,19 @@ func (s *Store) KeyEnded(ctx context.Context, in workspace.ID, key workspace.Key
 	return known, revoked, err
 }
 
-// sameObject is the condition that a change c of a workspace ($1) and another are of one
-// object.
+// sameObject is the condition that the change other is of the same object of a workspace ($1)
+// as the change c.
 const sameObject = `other.workspace_id = $1 AND other.id = c.id AND other.kind = c.kind
 	AND other.dataset IS NOT DISTINCT FROM c.dataset AND other.view_id IS NOT DISTINCT FROM c.view_id`
 
-// byOthers is the condition that somebody other than a key ($2) made a change. Values
-// computed by Atlas, and the disabling of a webhook without an answer, do not count.
+// byOthers is the condition that anybody but a key ($2) made a change. Atlas computing a value,
+// or disabling a webhook that does not answer, does not count.
 const byOthers = `other.by_key IS DISTINCT FROM $2 AND NOT (other.by_user IS NULL AND other.by_key IS NULL AND other.op = 'upsert'
 	AND other.changed <@ ARRAY['atlas_score', 'atlas_trend', 'enabled'])`
 
-// keyChanges are changes c by a key ($2) in a workspace ($1), with the later changes of their
-// objects. Each writer locks the row of its object, so seq orders the changes of one object.
+// keyChanges are the changes c by a key ($2) in a workspace ($1), with what happened to their
+// objects since. Each writer locks the row of the object, so seq orders the changes of one
+// object.
 const keyChanges = `
 	SELECT c.seq, c.at, c.kind, c.op, c.id, coalesce(c.dataset, ''), c.view_id, c.changed, c.request_id, coalesce(before.op, ''),
 		there.since,

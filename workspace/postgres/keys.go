@@ -15,8 +15,8 @@ import (
 
 var _ people.KeyStore = (*System)(nil)
 
-// keyColumns are those of keys k, with their workspaces, the default first. uses are the
-// columns that say when the key was revoked, when it was last used, and from where.
+// keyColumns are the columns of keys k and their workspaces, the default one first. uses has
+// the columns for when the key was revoked, when it was last used, and from where.
 func keyColumns(uses string) string {
 	return `k.id, k.name, k.scopes, k.restricted, k.expires_at, k.created_at, k.secret_hash, k.daily_credits, k.requests_per_second,
 	       k.networks, k.form, k.workspace_id, k.created_by, k.created_by_key, k.old_hash, k.old_until,
@@ -158,25 +158,24 @@ func (s *System) UpdateKey(ctx context.Context, id workspace.KeyID, c people.Key
 	return k.Key, err
 }
 
-// rotateKey gives a key another secret. The previous one stays valid until oldUntil, unless
-// that has passed.
+// rotateKey gives a key another secret. The previous one stays valid until $3.
 const rotateKey = `UPDATE api_keys SET old_hash = secret_hash, old_until = $3, secret_hash = $2, form = $4
 	WHERE id = $1 AND revoked_at IS NULL`
 
-// endMade ends the keys that a key made, and by a trigger those that they made: a secret
-// that ends at once must leave no access.
+// endMade ends the keys that a key made; a trigger ends those that these made. A secret that
+// ends at once must leave no access.
 const endMade = `UPDATE api_keys SET revoked_at = $2 WHERE created_by_key = $1 AND revoked_at IS NULL`
 
 // RotateKey implements people.KeyStore.
 func (s *System) RotateKey(
-	ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, keep time.Duration,
+	ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, grace time.Duration,
 ) (workspace.Key, error) {
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		tag, err := tx.Exec(ctx, rotateKey, arg(id), hash[:], now.Add(keep), int(workspace.Checked))
+		tag, err := tx.Exec(ctx, rotateKey, arg(id), hash[:], now.Add(grace), int(workspace.Checked))
 		if err == nil && tag.RowsAffected() == 0 {
 			return fault.New(fault.NotFound, "there is no API key with this id that is not revoked")
 		}
-		if err == nil && keep == 0 {
+		if err == nil && grace == 0 {
 			_, err = tx.Exec(ctx, endMade, arg(id), now)
 		}
 		return err

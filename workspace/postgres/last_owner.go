@@ -17,9 +17,8 @@ import (
 // lastOwnerLock names the lock under which last owners are mailed, as limits have names.
 const lastOwnerLock = "last owner"
 
-// mailLastOwner adds the job that mails the last owner of a workspace that they remain its
-// owner, unless such a job was added within a day: a provider repeats its request every few
-// minutes.
+// mailLastOwner adds the job that mails the last owner that they remain the owner, at most once
+// a day: a provider repeats its request every few minutes.
 func mailLastOwner(ctx context.Context, tx pgx.Tx, in workspace.ID, n people.LastOwnerNotice, now time.Time) error {
 	if err := lockLimit(ctx, tx, in, lastOwnerLock); err != nil {
 		return err

@@ -135,7 +135,7 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 	stop, stopped := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(stopped)
-		keepLease(ctx, s, name, holder, ttl, start, stop, cancel)
+		renewLease(ctx, s, name, holder, ttl, start, stop, cancel)
 	}()
 	defer func() {
 		close(stop)
@@ -153,9 +153,9 @@ func WithLease(ctx context.Context, s LeaseStore, name, holder string, ttl time.
 	return err
 }
 
-// keepLease renews a lease until stop, and calls lose when it is lost. It repeats a failed
+// renewLease renews a lease until stop, and calls lose when it is lost. It repeats a failed
 // renewal until the lease expires.
-func keepLease(
+func renewLease(
 	ctx context.Context,
 	s LeaseStore,
 	name, holder string,

@@ -58,10 +58,9 @@ func checkLimit(ctx context.Context, tx pgx.Tx, in workspace.ID, l rowLimit) err
 // additionBucket is the width of the time buckets that count book additions.
 const additionBucket = 10 * time.Minute
 
-// recordAdditions counts records that are new to a book and returns how many the limit had
-// room for. If that is fewer, the transaction must roll back. It must be the last statement
-// of its transaction, because other additions of the workspace wait from here to the
-// commit.
+// recordAdditions counts records that are new to a book, and returns how many the limit had
+// room for. If these are fewer, the transaction must roll back. It must be the last statement:
+// other additions of the workspace wait from here to the commit.
 func recordAdditions(ctx context.Context, tx pgx.Tx, in workspace.ID, a book.Additions, added int) (room int64, err error) {
 	var before int64
 	var batch pgx.Batch

@@ -24,8 +24,8 @@ type MergeMove struct {
 	Published time.Time
 }
 
-// mergeGrace is how long after the publication of a merge the workspaces are checked a
-// second time: a request that began before can end later.
+// mergeGrace is how long after the publication of a merge the workspaces are checked a second
+// time: a request that began before it can end after the first check.
 const mergeGrace = 5 * time.Minute
 
 // MergeMoves lists merges that are due, at most limit.
@@ -44,8 +44,8 @@ func (s *System) Holders(ctx context.Context, d catalog.Dataset, record uuid.UUI
 		ORDER BY workspace_id`, string(d), record)
 }
 
-// EndMergeMove is called when no workspace holds the record of a merge, or when the merge
-// has ended. The merge stays listed for some time.
+// EndMergeMove is called when no workspace holds the merged record, or the merge has ended. The
+// merge stays listed for the second check.
 func (s *System) EndMergeMove(ctx context.Context, m MergeMove) error {
 	_, err := s.pool.Exec(ctx, `
 		WITH over AS (
@@ -69,10 +69,10 @@ func (s *System) PutMergeMoveOff(ctx context.Context, m MergeMove, pause time.Du
 // errViewsChanged means that another View got the record while its Views were being locked.
 var errViewsChanged = errors.New("another View has the record")
 
-// MoveHeld moves what a workspace holds of a record to another, in one transaction: its
-// memberships in Static Views, and its overlay. If the workspace has overlays of both, the
-// remaining one absorbs the other (book.Overlay.Absorb), which is stored unchanged
-// (MergedOverlays). It changes nothing if the workspace does not hold the record.
+// MoveHeld moves what a workspace holds of a record to another one, in one transaction:
+// memberships in Static Views, and the overlay. If both have overlays, the other one's absorbs
+// the record's (book.Overlay.Absorb), which is also stored unchanged (MergedOverlays). If the
+// workspace does not hold the record, nothing changes.
 func (s *Store) MoveHeld(ctx context.Context, in workspace.ID, d catalog.Dataset, from, to uuid.UUID) error {
 	if from == to { // moving it would delete it
 		return fault.New(fault.Internal, "the record %s of %s cannot become itself", from, d)
@@ -145,8 +145,8 @@ func moveHeld(ctx context.Context, tx pgx.Tx, in workspace.ID, d catalog.Dataset
 	if err := moveMemberships(ctx, tx, in, d, from, to); err != nil || !inBook {
 		return err
 	}
-	stays, kept := overlays[to]
-	return moveOverlay(ctx, tx, in, d, gone, to, stays, kept)
+	stays, exists := overlays[to]
+	return moveOverlay(ctx, tx, in, d, gone, to, stays, exists)
 }
 
 // moveMemberships replaces a record by another in its Static Views.
@@ -176,14 +176,14 @@ func moveOverlay(
 	gone book.Overlay,
 	to uuid.UUID,
 	stays book.Overlay,
-	kept bool,
+	exists bool,
 ) error {
 	var now time.Time
 	if err := tx.QueryRow(ctx, `SELECT date_trunc('milliseconds', clock_timestamp())`).Scan(&now); err != nil {
 		return err
 	}
 	next := gone
-	if kept {
+	if exists {
 		next = stays.Absorb(gone, now)
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO merged_overlays (workspace_id, dataset, record_id, into_id, merged_at, overlay) VALUES ($1, $2, $3, $4, $5, $6)`,
@@ -208,8 +208,8 @@ func uuids(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]uuid.UUID
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-// MergedOverlay is the former overlay of a record that was merged into another one with an
-// overlay of the workspace.
+// MergedOverlay is the last overlay of a record that was merged into one that also had an
+// overlay in the workspace.
 type MergedOverlay struct {
 	Dataset  catalog.Dataset `json:"dataset"`
 	Record   uuid.UUID       `json:"record_id"`

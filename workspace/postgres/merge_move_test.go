@@ -69,25 +69,25 @@ func TestOverlaysMove(t *testing.T) {
 	long, full := strings.Repeat("ü", 6_000), strings.Repeat("o", 10_000)
 	for name, c := range map[string]struct {
 		gone, stays, want book.OverlayChange
-		kept              bool // as it was
+		unchanged              bool // as it was
 	}{
 		"alone": {gone: book.OverlayChange{"notes": "N", "icp_tier": "tier_1"}, want: book.OverlayChange{"notes": "N", "icp_tier": "tier_1"}},
 		"both": {
 			gone:  book.OverlayChange{"notes": "Old", "icp_tier": "tier_1", "workspace_status": "won", "tags": []string{"a", "B"}},
 			stays: book.OverlayChange{"notes": "New", "icp_tier": "tier_2", "tags": []string{"b", "c"}},
 			want:  book.OverlayChange{"notes": "New\n\nOld", "icp_tier": "tier_2", "workspace_status": "won", "tags": []string{"b", "c", "a"}},
-			kept:  true,
+			unchanged:  true,
 		},
 		"the same notes": {
 			gone: book.OverlayChange{"notes": "New"}, stays: book.OverlayChange{"notes": "New"},
-			want: book.OverlayChange{"notes": "New"}, kept: true,
+			want: book.OverlayChange{"notes": "New"}, unchanged: true,
 		},
 		"too much": {
 			gone:  book.OverlayChange{"notes": long, "tags": numbered("old", 30)},
 			stays: book.OverlayChange{"notes": long + "!", "tags": numbered("new", 30)},
-			want:  book.OverlayChange{"notes": long + "!", "tags": append(numbered("new", 30), numbered("old", 20)...)}, kept: true,
+			want:  book.OverlayChange{"notes": long + "!", "tags": append(numbered("new", 30), numbered("old", 20)...)}, unchanged: true,
 		},
-		"much": {gone: book.OverlayChange{"notes": full}, stays: book.OverlayChange{}, want: book.OverlayChange{"notes": full}, kept: true},
+		"much": {gone: book.OverlayChange{"notes": full}, stays: book.OverlayChange{}, want: book.OverlayChange{"notes": full}, unchanged: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func TestOverlaysMove(t *testing.T) {
 				}
 				merged, err := w.store.MergedOverlays(t.Context(), w.one.ID, 10)
 				fatal(t, err)
-				if !c.kept {
+				if !c.unchanged {
 					if len(merged) > 0 {
 						t.Errorf("kept: %v", merged)
 					}

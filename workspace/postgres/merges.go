@@ -21,9 +21,9 @@ type publication struct {
 	switched    bool // a switch of generations, not a delta
 }
 
-// keepMerges applies a publication to the tables of merges: a merge ends when its record is
+// applyMerges applies a publication to the tables of merges. A merge ends when its record is
 // published as existing.
-func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
+func applyMerges(ctx context.Context, tx pgx.Tx, t publication) error {
 	const publishedOf = `EXISTS (SELECT FROM data_changes c
 		WHERE c.dataset = m.dataset AND c.record_id = m.record_id AND c.seq > $1 AND c.seq <= $2 AND c.op <> 'merge')`
 	if _, err := tx.Exec(ctx, `DELETE FROM data_merges m WHERE `+publishedOf, t.after, t.upto); err != nil {
@@ -49,30 +49,30 @@ func keepMerges(ctx context.Context, tx pgx.Tx, t publication) error {
 			ON CONFLICT ON CONSTRAINT data_generation_merges_pkey DO UPDATE SET into_id = excluded.into_id
 		), kept AS (
 			INSERT INTO data_merges AS m (dataset, record_id, into_id, merged_at)
-			SELECT dataset, record_id, into_id, clock_timestamp() FROM merged `+mergeAgain+`
+			SELECT dataset, record_id, into_id, clock_timestamp() FROM merged `+onMergeConflict+`
 		)
-		`+toMove+` FROM merged WHERE dataset <> 'signals' `+moveAgain,
+		`+toMove+` FROM merged WHERE dataset <> 'signals' `+onMoveConflict,
 		t.after, t.upto, t.generation, t.switched, datasetNames())
 	return err
 }
 
-// takeMergesOf adds the merges of a generation that the feed has not published, because it
-// was started over.
+// takeMergesOf adds the merges of a generation that the feed did not publish because it was
+// started over.
 func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
 	_, err := tx.Exec(ctx, `
 		WITH kept AS (
 			INSERT INTO data_merges AS m (dataset, record_id, into_id, merged_at)
-			SELECT dataset, record_id, into_id, clock_timestamp() FROM data_generation_merges WHERE generation = $1 `+mergeAgain+`
+			SELECT dataset, record_id, into_id, clock_timestamp() FROM data_generation_merges WHERE generation = $1 `+onMergeConflict+`
 			WHERE m.into_id <> excluded.into_id RETURNING m.dataset, m.record_id
 		)
-		`+toMove+` FROM kept WHERE dataset <> 'signals' `+moveAgain, generation)
+		`+toMove+` FROM kept WHERE dataset <> 'signals' `+onMoveConflict, generation)
 	return err
 }
 
 const (
-	mergeAgain = `ON CONFLICT ON CONSTRAINT data_merges_pkey DO UPDATE SET into_id = excluded.into_id, merged_at = excluded.merged_at`
+	onMergeConflict = `ON CONFLICT ON CONSTRAINT data_merges_pkey DO UPDATE SET into_id = excluded.into_id, merged_at = excluded.merged_at`
 	toMove     = `INSERT INTO data_merge_moves AS m (dataset, record_id, published_at, due_at) SELECT dataset, record_id, clock_timestamp(), clock_timestamp()`
-	moveAgain  = `ON CONFLICT ON CONSTRAINT data_merge_moves_pkey DO UPDATE SET published_at = excluded.published_at, due_at = excluded.due_at`
+	onMoveConflict  = `ON CONFLICT ON CONSTRAINT data_merge_moves_pkey DO UPDATE SET published_at = excluded.published_at, due_at = excluded.due_at`
 )
 
 func datasetNames() []string {
@@ -103,8 +103,8 @@ const mergedInto = `
 	) CYCLE into_id SET circle USING path
 	SELECT record_id, into_id FROM (SELECT DISTINCT ON (record_id) record_id, into_id, circle FROM way ORDER BY record_id, steps DESC) ends WHERE NOT circle`
 
-// Merges returns the direct targets of those records that were merged. A target may have
-// been merged since.
+// Merges returns the direct target of each record that was merged. The target may have been
+// merged since.
 func (s *System) Merges(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
 	rows, err := s.pool.Query(ctx, `SELECT record_id, into_id FROM data_merges WHERE dataset = $1 AND record_id = ANY($2)`, string(d), ids)
 	if err != nil {
@@ -149,8 +149,8 @@ func (s *System) HasGenerationMerges(ctx context.Context, generation string, d c
 	return has, toFault(err)
 }
 
-// UnpublishedMerges returns merges of a generation that the feed has neither published nor written,
-// at most limit.
+// UnpublishedMerges returns at most limit merges of a generation that the feed has neither
+// published nor written.
 func (s *System) UnpublishedMerges(
 	ctx context.Context,
 	generation string,

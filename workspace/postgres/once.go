@@ -23,37 +23,36 @@ const (
 	maxAnswerBytes = 128 << 20
 )
 
-// Once runs do and stores its answer, unless that is nil, in the transaction of its
-// changes: everything that methods of the store change with the context of do is one
-// transaction, which ends with Once. If the answer of an earlier call is stored, Once
-// returns that instead, and again is true. part is 0, or the position of an item of a
-// batch, from 1; when part 0 is stored, the others are deleted. Errors:
-// fault.IdempotencyConflict; fault.IdempotencyInProgress while another call changes
-// something, and for a part if another call has stored part 0; those of do, after which
-// nothing is changed.
+// Once runs do and stores its answer, unless that is nil. Everything that methods of the store
+// change with the context of do is one transaction, with the answer. If the answer of an
+// earlier call is stored, Once returns that instead, and replayed is true. part is 0, or from 1
+// the position of an item in a batch; when part 0 is stored, the others are deleted. Errors:
+// those of do, after which nothing is changed; fault.IdempotencyConflict;
+// fault.IdempotencyInProgress while another call changes something, and for a part once part 0
+// is stored.
 //
 // The transaction begins with the first change. Earlier reads of do are outside of it, as
-// they are without Once. If do fails there, because it sees what another call has just
-// changed, the answer of that call is returned.
+// without Once. If do fails there because of what another call has just changed, Once returns
+// the answer of that call.
 func (s *Store) Once(
 	ctx context.Context,
 	in workspace.ID,
 	o workspace.Once,
 	part int,
 	do func(context.Context) ([]byte, error),
-) (answer []byte, again bool, err error) {
+) (answer []byte, replayed bool, err error) {
 	e := &effect{store: s, in: in, once: o, part: part}
 	err = s.query(ctx, in, selectAnswer, e.id(), e.read)
-	if err != nil || e.kept != nil {
-		return e.kept, err == nil, err
+	if err != nil || e.stored != nil {
+		return e.stored, err == nil, err
 	}
 	defer e.rollback()
 	answer, err = do(context.WithValue(ctx, effectKey{}, e))
-	if e.kept != nil {
-		return e.kept, true, nil // another call stored it meanwhile
+	if e.stored != nil {
+		return e.stored, true, nil // another call stored it meanwhile
 	}
-	if err != nil && e.refused == nil && !e.begun() && s.query(ctx, in, selectAnswer, e.id(), e.read) == nil && e.kept != nil {
-		return e.kept, true, nil
+	if err != nil && e.refused == nil && !e.begun() && s.query(ctx, in, selectAnswer, e.id(), e.read) == nil && e.stored != nil {
+		return e.stored, true, nil
 	}
 	if err = errors.Join(e.refused, err); err != nil {
 		return nil, false, err
@@ -72,9 +71,9 @@ type effect struct {
 
 	mu sync.Mutex
 	tx pgx.Tx // nil: nothing has been changed yet
-	// kept is the answer of an earlier call. refused is the reason why there is neither an
-	// answer nor a transaction, even if do ignores the error.
-	kept    []byte
+	// stored is the answer of an earlier call. refused is why there is neither an answer nor a
+	// transaction, even if do ignores the error.
+	stored    []byte
 	refused error
 }
 
@@ -106,7 +105,7 @@ func (e *effect) read(rows pgx.Rows) error {
 		case part != e.part:
 			return fault.KeyInProgress(time.Second)
 		}
-		e.kept = answer
+		e.stored = answer
 	}
 	return rows.Err()
 }
@@ -117,8 +116,8 @@ func (e *effect) lock() int64 {
 	return int64(n) + int64(e.part) // #nosec G115 -- any number will do
 }
 
-// run runs fn in the transaction of the call, which begins with the first run. If fn fails,
-// its changes are undone.
+// run runs fn in the transaction of the call, which begins with the first run. It undoes the
+// changes of a failed fn.
 func (e *effect) run(ctx context.Context, fn func(pgx.Tx) error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -164,7 +163,7 @@ func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 	switch {
 	case fault.CodeOf(err) == fault.IdempotencyConflict || fault.CodeOf(err) == fault.IdempotencyInProgress:
 		e.refused = err
-	case err == nil && e.kept != nil:
+	case err == nil && e.stored != nil:
 		err = errAnswered
 	case err == nil && !alone:
 		err = fault.KeyInProgress(time.Second)
@@ -178,7 +177,7 @@ func (e *effect) commit(ctx context.Context, answer []byte) error {
 	defer e.mu.Unlock()
 	const insert = `INSERT INTO stored_answers (workspace_id, key, part, request, answer, bytes) VALUES ($1, $2, $3, $4, $5, octet_length($5::bytea))
 		ON CONFLICT ON CONSTRAINT stored_answers_pkey DO UPDATE SET request = excluded.request, answer = excluded.answer, bytes = excluded.bytes, stored_at = excluded.stored_at`
-	keep := func(tx pgx.Tx) error {
+	store := func(tx pgx.Tx) error {
 		if answer == nil {
 			return nil
 		}
@@ -193,9 +192,9 @@ func (e *effect) commit(ctx context.Context, answer []byte) error {
 		if answer == nil {
 			return nil
 		}
-		return e.store.inWorkspace(ctx, e.in, keep)
+		return e.store.inWorkspace(ctx, e.in, store)
 	}
-	if err := keep(e.tx); err != nil {
+	if err := store(e.tx); err != nil {
 		return err
 	}
 	return e.tx.Commit(ctx)
@@ -217,8 +216,8 @@ func (e *effect) begun() bool {
 	return e.tx != nil
 }
 
-// reader reads data that belongs to no workspace, in the transaction of the call if there
-// is one: a second connection could wait for other calls that wait for one too.
+// reader reads data of no workspace, in the transaction of the call if there is one: with a
+// second connection, all calls could wait for one.
 func (s *Store) reader(ctx context.Context) interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 } {

@@ -65,20 +65,20 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 	if _, _, err := w.app.Once(ctx, in, o, 0, create("a", "x", errors.New("later"))); err == nil || count() != 0 {
 		t.Errorf("a failure leaves %d Views, %v", count(), err)
 	}
-	if answer, again, err := w.app.Once(ctx, in, o, 0, create("a", "first", nil)); err != nil || again ||
+	if answer, replayed, err := w.app.Once(ctx, in, o, 0, create("a", "first", nil)); err != nil || replayed ||
 		string(answer) != "first" || count() != 1 {
-		t.Errorf("%q %v %v, %d Views", answer, again, err, count())
+		t.Errorf("%q %v %v, %d Views", answer, replayed, err, count())
 	}
-	if answer, again, err := w.app.Once(ctx, in, o, 0, never); err != nil || !again || string(answer) != "first" {
-		t.Errorf("again: %q %v %v", answer, again, err)
+	if answer, replayed, err := w.app.Once(ctx, in, o, 0, never); err != nil || !replayed || string(answer) != "first" {
+		t.Errorf("again: %q %v %v", answer, replayed, err)
 	}
 	other := workspace.Once{Key: o.Key, Request: uuid.New()}
 	if _, _, err := w.app.Once(ctx, in, other, 0, never); fault.CodeOf(err) != fault.IdempotencyConflict {
 		t.Errorf("another request: %v", err)
 	}
 	nothing := func(context.Context) ([]byte, error) { return []byte("nothing"), nil }
-	if answer, again, err := w.app.Once(ctx, w.two.ID, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
-		t.Errorf("another workspace: %q %v %v", answer, again, err)
+	if answer, replayed, err := w.app.Once(ctx, w.two.ID, o, 0, nothing); err != nil || replayed || string(answer) != "nothing" {
+		t.Errorf("another workspace: %q %v %v", answer, replayed, err)
 	}
 	// Items of a batch, until the whole answer is stored.
 	batch := newOnce()
@@ -87,8 +87,8 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 			return []byte{byte(part)}, w.app.InsertView(ctx, in, viewNamed("item "+string(rune('0'+part))), 100)
 		})
 		fatal(t, err)
-		if answer, again, err := w.app.Once(ctx, in, batch, part, never); err != nil || !again || answer[0] != byte(part) {
-			t.Errorf("item %d: %v %v %v", part, answer, again, err)
+		if answer, replayed, err := w.app.Once(ctx, in, batch, part, never); err != nil || !replayed || answer[0] != byte(part) {
+			t.Errorf("item %d: %v %v %v", part, answer, replayed, err)
 		}
 	}
 	_, _, err = w.app.Once(ctx, in, batch, 0, nothing)
@@ -101,8 +101,8 @@ func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
 	// Old ones are forgotten, and count no longer before.
 	_, err = admin.Exec(ctx, `UPDATE stored_answers SET stored_at = stored_at - interval '24 hours' WHERE workspace_id = $1`, uuid.UUID(in))
 	fatal(t, err)
-	if answer, again, err := w.app.Once(ctx, in, o, 0, nothing); err != nil || again || string(answer) != "nothing" {
-		t.Errorf("after a day: %q %v %v", answer, again, err)
+	if answer, replayed, err := w.app.Once(ctx, in, o, 0, nothing); err != nil || replayed || string(answer) != "nothing" {
+		t.Errorf("after a day: %q %v %v", answer, replayed, err)
 	}
 	fatal(t, w.system.ForgetAnswers(ctx))
 	fatal(t, admin.QueryRow(ctx, `SELECT count(*) FROM stored_answers`).Scan(&rows))
@@ -117,7 +117,7 @@ func TestOnceAtOnce(t *testing.T) {
 	w := newWorld(t)
 	in, o := w.one.ID, newOnce()
 	app := w.databases.OpenApp(t, postgres.Options{MaxConns: 4})
-	var first, again, refused atomic.Int64
+	var first, replayed, refused atomic.Int64
 	var wg sync.WaitGroup
 	for range 50 {
 		wg.Go(func() {
@@ -130,7 +130,7 @@ func TestOnceAtOnce(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case repeated:
-				again.Add(1)
+				replayed.Add(1)
 			default:
 				first.Add(1)
 			}
@@ -140,7 +140,7 @@ func TestOnceAtOnce(t *testing.T) {
 	list, err := app.Views(t.Context(), in, views.Filter{Limit: 100})
 	fatal(t, err)
 	if first.Load() != 1 || len(list) != 1 {
-		t.Errorf("%d first, %d again, %d refused: %d Views", first.Load(), again.Load(), refused.Load(), len(list))
+		t.Errorf("%d first, %d again, %d refused: %d Views", first.Load(), replayed.Load(), refused.Load(), len(list))
 	}
 }
 
@@ -153,13 +153,13 @@ func TestOnceMeanwhile(t *testing.T) {
 	create := func(ctx context.Context) ([]byte, error) {
 		return []byte("first"), w.app.InsertView(ctx, in, viewNamed("a"), 100)
 	}
-	answer, again, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) {
+	answer, replayed, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) {
 		_, _, err := w.app.Once(ctx, in, o, 0, create)
 		fatal(t, err)
 		return nil, fault.New(fault.ViewNameConflict, "there is one now")
 	})
-	if err != nil || !again || string(answer) != "first" {
-		t.Errorf("%q %v %v", answer, again, err)
+	if err != nil || !replayed || string(answer) != "first" {
+		t.Errorf("%q %v %v", answer, replayed, err)
 	}
 
 	// A batch that another call completes, after which its items have no rows.
@@ -175,15 +175,15 @@ func TestOnceMeanwhile(t *testing.T) {
 		}
 		return []byte("whole"), nil
 	}
-	answer, again, err = w.app.Once(ctx, in, batch, 0, func(late context.Context) ([]byte, error) {
+	answer, replayed, err = w.app.Once(ctx, in, batch, 0, func(late context.Context) ([]byte, error) {
 		_, _, err := w.app.Once(ctx, in, batch, 0, whole)
 		fatal(t, err)
 		return whole(late)
 	})
 	list, listErr := w.app.Views(ctx, in, views.Filter{Limit: 100})
 	fatal(t, listErr)
-	if err != nil || !again || string(answer) != "whole" || len(list) != 1+3 {
-		t.Errorf("%q %v %v: %d Views", answer, again, err, len(list))
+	if err != nil || !replayed || string(answer) != "whole" || len(list) != 1+3 {
+		t.Errorf("%q %v %v: %d Views", answer, replayed, err, len(list))
 	}
 }
 
@@ -195,13 +195,13 @@ func TestStoredBytesHaveALimit(t *testing.T) {
 	admin, err := pgx.Connect(ctx, w.databases.Admin)
 	fatal(t, err)
 	t.Cleanup(func() { _ = admin.Close(context.Background()) })
-	keep := func(in workspace.ID) workspace.Once {
+	store := func(in workspace.ID) workspace.Once {
 		o := newOnce()
 		_, _, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) { return []byte("answer"), nil })
 		fatal(t, err)
 		return o
 	}
-	all := []workspace.Once{keep(w.one.ID), keep(w.one.ID), keep(w.one.ID), keep(w.two.ID)}
+	all := []workspace.Once{store(w.one.ID), store(w.one.ID), store(w.one.ID), store(w.two.ID)}
 	var bytes int
 	fatal(t, admin.QueryRow(ctx, `SELECT min(bytes) FROM stored_answers`).Scan(&bytes))
 	if bytes != len("answer") {
@@ -215,9 +215,9 @@ func TestStoredBytesHaveALimit(t *testing.T) {
 		if i == 3 {
 			in = w.two.ID
 		}
-		_, again, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) { return nil, nil })
-		if err != nil || again != (i > 0) {
-			t.Errorf("answer %d is kept: %v %v", i, again, err)
+		_, replayed, err := w.app.Once(ctx, in, o, 0, func(context.Context) ([]byte, error) { return nil, nil })
+		if err != nil || replayed != (i > 0) {
+			t.Errorf("answer %d is kept: %v %v", i, replayed, err)
 		}
 	}
 }

@@ -41,8 +41,8 @@ func (s *Store) HeldFreshness(ctx context.Context, in workspace.ID, d catalog.Da
 	return f, err
 }
 
-// A deadline more than 2 ttl ahead was set before the clock was set back. It is
-// ignored; otherwise its holder would block others for as long as the clock jumped.
+// A deadline more than 2 ttl ahead dates from before the clock was set back. It is ignored:
+// otherwise it would block others for as long as the clock jumped.
 const acquireProjector = `
 	INSERT INTO projectors AS p (workspace_id, holder, deadline) VALUES ($1, $2, clock_timestamp() + $3::interval)
 	ON CONFLICT ON CONSTRAINT projectors_pkey DO UPDATE SET holder = excluded.holder, deadline = clock_timestamp() + $3::interval

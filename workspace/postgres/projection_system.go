@@ -194,7 +194,7 @@ func (s *System) bumpDataset(ctx context.Context, d catalog.Dataset, set string)
 			), t AS MATERIALIZED (
 				SELECT workspace_id, record_id, nextval('held_version') AS version FROM page
 			), bumped AS (
-				UPDATE held_records SET version = t.version, `+keepPendingSince+`, `+set+` FROM t
+				UPDATE held_records SET version = t.version, `+setPendingSince+`, `+set+` FROM t
 				WHERE held_records.workspace_id = t.workspace_id AND held_records.dataset = $1 AND held_records.record_id = t.record_id
 				RETURNING 1
 			)

@@ -139,8 +139,8 @@ func (s *Store) ChangeSCIMGroup(
 	return out, changed, err
 }
 
-// setSCIMMembers changes who is in a group, with an event that counts them, and the roles that
-// follow.
+// setSCIMMembers changes the members of a group, with one event that counts them, and then
+// their roles.
 func setSCIMMembers(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.GroupID, before, after []scim.UserID,
 ) ([]workspace.UserID, error) {
@@ -216,8 +216,8 @@ func (s *Store) DeleteSCIMGroup(
 		if err != nil {
 			return err
 		}
-		// First the roles, while groups still have some: without its last mapped group a workspace
-		// would keep its admins.
+		// The members first, while groups still have roles: without any such group no role
+		// changes, and the workspace would keep its admins.
 		if changed, err = setSCIMMembers(ctx, tx, in, id, g.Members, nil); err != nil {
 			return err
 		}

@@ -17,14 +17,14 @@ import (
 type provisioned struct {
 	id     scim.UserID
 	active bool
-	// linked is set if their user is known. role is the role of their groups, "" if no group of
-	// the workspace has one.
+	// linked means that their user is known. role is the one of their groups, "" if no group of
+	// the workspace has a role.
 	linked bool
 	role   people.Role
 }
 
-// lockProvisioned returns the person with an address, or to whom a subject is bound. Until
-// the transaction ends, no provider changes people of the workspace.
+// lockProvisioned returns the person with an address, or whose user a subject is bound to.
+// Until the transaction ends, no provider changes people of the workspace.
 func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identity.Person) (p provisioned, err error) {
 	if err := lockLimit(ctx, tx, in, scimLock); err != nil {
 		return p, err
@@ -45,9 +45,9 @@ func lockProvisioned(ctx context.Context, tx pgx.Tx, in workspace.ID, who identi
 	return p, err
 }
 
-// roleOf returns the role of a person who signs in, given the role from their provider, and
-// whether it replaces the current one. Where groups have roles, provisioned people get those,
-// whatever the claim says.
+// roleOf returns the role for a person who signs in with a role from their provider, and
+// whether it replaces the current one. If groups have roles, these apply to provisioned people,
+// and the provider's role does not.
 func (p provisioned) roleOf(role people.Role, given bool) (people.Role, bool, error) {
 	switch {
 	case p.id.IsZero():
@@ -86,10 +86,10 @@ func bindSCIMUser(ctx context.Context, tx pgx.Tx, in workspace.ID, id scim.UserI
 	return tag.RowsAffected() == 1, err
 }
 
-// joinProvisioned adds a person who signed in by the installation's provider, which verified
-// their address, to the workspace that has provisioned the address, has proved its domain and
-// has no provider of its own. Only one workspace can prove a domain, and a person who reads
-// mail at the address could accept an invitation as well.
+// joinProvisioned adds a person who signed in by the installation's provider to the workspace
+// that provisioned their address, has proved its domain, and has no provider of its own. That
+// is safe: the provider verified the address, only one workspace can prove a domain, and who
+// reads the address's mail could accept an invitation as well.
 func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, email string) error {
 	in, found, err := s.pendingPerson(ctx, s.pool, email)
 	if err != nil || found.ID.IsZero() {
@@ -102,8 +102,8 @@ func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, 
 		if err := lockLimit(ctx, tx, in, scimLock); err != nil {
 			return err
 		}
-		again, u, err := s.pendingPerson(ctx, tx, email)
-		if err != nil || again != in || u.ID.IsZero() {
+		current, u, err := s.pendingPerson(ctx, tx, email)
+		if err != nil || current != in || u.ID.IsZero() {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `INSERT INTO users (id, email, email_folded, name, created_at)
@@ -125,7 +125,7 @@ func (s *System) joinProvisioned(ctx context.Context, account workspace.UserID, 
 	})
 }
 
-// pendingPerson returns the person who may join by an address, in their workspace; zero for
+// pendingPerson returns the person who may join by an address, and their workspace; zero for
 // none.
 func (s *System) pendingPerson(ctx context.Context, by interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

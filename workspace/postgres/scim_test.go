@@ -316,8 +316,8 @@ func TestSCIMWithTheProviderOfTheWorkspace(t *testing.T) {
 		t.Errorf("deactivated: %v", err)
 	}
 	active(ann.ID, true)
-	if again, err := admit("ann"); err != nil || again.ID != user.ID || roleOf(user.ID) != people.Admin {
-		t.Errorf("reactivated: %+v %v", again, err)
+	if readmitted, err := admit("ann"); err != nil || readmitted.ID != user.ID || roleOf(user.ID) != people.Admin {
+		t.Errorf("reactivated: %+v %v", readmitted, err)
 	}
 	bob, err := s.Create(ctx, in, person("bob", "own.example"))
 	fatal(t, err)
@@ -332,7 +332,7 @@ func TestSCIMWithTheProviderOfTheWorkspace(t *testing.T) {
 	}
 	_, err = s.Create(ctx, in, person("ann", "own.example"))
 	fatal(t, err)
-	if again, err := admit("ann"); err != nil || again.ID != user.ID {
-		t.Errorf("made again: %+v %v", again, err)
+	if readmitted, err := admit("ann"); err != nil || readmitted.ID != user.ID {
+		t.Errorf("made again: %+v %v", readmitted, err)
 	}
 }

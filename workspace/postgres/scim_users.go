@@ -17,8 +17,7 @@ import (
 
 var _ scim.Store = (*Store)(nil)
 
-// scimLock is the lock that serializes changes of a workspace's users and groups, because
-// roles depend on both.
+// scimLock serializes changes of a workspace's users and groups: roles depend on both.
 const scimLock = "scim"
 
 const scimUserColumns = `u.id, u.user_name, coalesce(u.external_id, ''), u.active, u.display_name, u.formatted_name, u.family_name, u.given_name,
@@ -48,8 +47,8 @@ func scanSCIMUser(row pgx.CollectableRow, more ...any) (u scim.User, err error) 
 	return u, err
 }
 
-// selectSCIM adds the condition of a lookup to a statement about the rows u of the workspace
-// $1. name is the column with the folded name.
+// selectSCIM adds the condition of a Lookup to a statement about the rows u of a workspace
+// ($1). name is the column with the folded name.
 func selectSCIM(sql, name string, in workspace.ID, l scim.Lookup) (string, []any) {
 	args := []any{arg(in)}
 	and := func(condition string, value any) {
@@ -221,8 +220,8 @@ func (s *Store) DeleteSCIMUser(
 	return changed, s.recordLastOwner(ctx, in, id, now, err)
 }
 
-// recordLastOwner records that a provider asked to end the membership of the last owner, with an
-// event and an e-mail to them: the change itself was rolled back.
+// recordLastOwner records that a provider asked to remove the last owner, with an event and an
+// e-mail to them. It runs after the refused change was rolled back.
 func (s *Store) recordLastOwner(ctx context.Context, in workspace.ID, id scim.UserID, now time.Time, err error) error {
 	if fault.CodeOf(err) != fault.LastOwner {
 		return err
@@ -257,8 +256,8 @@ func checkProved(ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User) e
 }
 
 // settle makes the membership of a person match the provider's data, and returns the updated
-// person and the users whose roles changed. begins is set if they are new or active again:
-// only then does a person whom an owner or admin removed become a member again.
+// person and the users whose roles changed. begins means that the person is new or active
+// again: nothing else makes somebody a member again whom an owner or admin removed.
 func settle(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User, begins bool, now time.Time,
 ) (out scim.User, changed []workspace.UserID, err error) {
@@ -288,7 +287,7 @@ func settle(
 }
 
 // linkAccount links a person to the only user with their address who is or was in the
-// workspace, and whom no other person is linked to.
+// workspace, unless another person is linked to that user.
 func linkAccount(ctx context.Context, tx pgx.Tx, in workspace.ID, u scim.User) (account workspace.UserID, err error) {
 	var id *uuid.UUID
 	address := strings.TrimSpace(u.Address())
@@ -320,9 +319,9 @@ func endMembership(ctx context.Context, tx pgx.Tx, in workspace.ID, account work
 	return err
 }
 
-// applyGroupRoles gives provisioned members the role of their groups, all members if there
-// are no ids: admin if one of their groups has it, else member. Owners stay, and without any
-// group role nothing changes. It returns the users whose roles changed.
+// applyGroupRoles gives provisioned members the role of their groups: admin if one of these has
+// it, else member. No ids means all of them. Owners stay owners, and if no group has a role
+// nothing changes. It returns the users whose roles changed.
 func applyGroupRoles(ctx context.Context, tx pgx.Tx, in workspace.ID, ids []uuid.UUID) ([]workspace.UserID, error) {
 	// The rows are locked in the order of their ids, as everywhere.
 	rows, err := tx.Query(ctx, `

@@ -69,9 +69,9 @@ func TestSubscriptions(t *testing.T) {
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	p.now = p.now.Add(time.Hour)
-	again := upsert(subscriptions.Change{SignalType: "permit_issued"})
-	if again.ID == first.ID || !again.QueueStartedAt.Equal(p.now) || !again.CreatedAt.Equal(p.now) || again.Frequency != "instant" {
-		t.Errorf("made again: %+v", again)
+	recreated := upsert(subscriptions.Change{SignalType: "permit_issued"})
+	if recreated.ID == first.ID || !recreated.QueueStartedAt.Equal(p.now) || !recreated.CreatedAt.Equal(p.now) || recreated.Frequency != "instant" {
+		t.Errorf("made again: %+v", recreated)
 	}
 }
 

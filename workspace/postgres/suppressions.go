@@ -60,12 +60,13 @@ func (s *System) SuppressionsVersion(ctx context.Context) (v erasure.Version, er
 	return v, toFault(err)
 }
 
-// AddSuppressions adds suppressions and, in the same transaction, the records to be erased
-// because of them. It returns the number of new ones: a suppression whose digest or id is
-// in the list is not added a second time; if the given one is removed, so is the entry with
-// its id. One that belongs to another must come after it, belongs to the entry with the
-// digest of that one, and is not added if that was removed. Error: fault.BadRequest if a
-// number had another key before.
+// AddSuppressions adds suppressions and the records to be erased because of them, in one
+// transaction, and returns how many suppressions are new. Error: fault.BadRequest if a key
+// number stood for another key before.
+//
+// A suppression whose digest or id is in the list is not added. If it is removed in list, its
+// entry is removed. An entry that belongs to another one comes after it in list. It is added to
+// the stored entry with the digest of that one, but not if that was removed.
 func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression, records []erasure.Record) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		added, err = addSuppressions(ctx, tx, list, records, false)
@@ -74,8 +75,8 @@ func (s *System) AddSuppressions(ctx context.Context, list []erasure.Suppression
 	return added, toFault(err)
 }
 
-// ImportSuppressions is AddSuppressions with a list that was exported: an id that was removed from
-// the suppression it belongs to is not added to it again.
+// ImportSuppressions is AddSuppressions for an exported list: it does not add an id to a
+// suppression from which that id was removed.
 func (s *System) ImportSuppressions(ctx context.Context, list []erasure.Suppression) (added int, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		added, err = addSuppressions(ctx, tx, list, nil, true)
@@ -84,9 +85,9 @@ func (s *System) ImportSuppressions(ctx context.Context, list []erasure.Suppress
 	return added, toFault(err)
 }
 
-// lockSuppressions lets one transaction write at a time. seq is then in the order of commits: a
-// reader up to one seq has read all earlier entries. And nothing is added to a suppression while
-// it is removed.
+// lockSuppressions lets one transaction write at a time, so that seq has the order of commits:
+// whoever has read up to a seq has read everything before it. Nor is anything added to a
+// suppression while it is being removed.
 const lockSuppressions = `LOCK TABLE suppressions IN SHARE ROW EXCLUSIVE MODE`
 
 // addSuppressions is AddSuppressions, or with releasedStay ImportSuppressions.
@@ -191,8 +192,8 @@ func knowKey(ctx context.Context, tx pgx.Tx, e erasure.Suppression) error {
 	return err
 }
 
-// RemoveSuppression allows loading the record. Suppressions that belong to this one are
-// removed with it. Data not erased yet because of it remains. Error: fault.NotFound.
+// RemoveSuppression lets the record be loaded again. It also removes the suppressions that
+// belong to this one. What is not erased yet stays. Error: fault.NotFound.
 func (s *System) RemoveSuppression(ctx context.Context, id uuid.UUID, by string) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, lockSuppressions); err != nil {
@@ -239,8 +240,8 @@ type execer interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 }
 
-// PersonExported writes to the installation's log that the data about a person was
-// exported, and the number of records; not about whom.
+// PersonExported writes to the installation's log that data about a person was exported and how
+// many records, but not about whom.
 func (s *System) PersonExported(ctx context.Context, d catalog.Dataset, kind erasure.Kind, records int) error {
 	return toFault(auditInstallation(ctx, s.pool, "person.exported", "person", nil,
 		map[string]any{"dataset": d, "kind": kind, "records": records}))
@@ -271,8 +272,8 @@ func (s *System) SuppressedRecords(ctx context.Context) ([]erasure.Record, error
 	}, `SELECT dataset, record_id, related, suppressions FROM suppressed_records ORDER BY dataset, record_id`)
 }
 
-// NoteSuppressedRecord adds a record to those that are being erased, with its related
-// records, unless the suppressions that are the reason were removed.
+// NoteSuppressedRecord adds a record and its related records to those being erased, unless all
+// suppressions that are the reason were removed.
 func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) error {
 	related, err := json.Marshal(r.Related)
 	if err != nil {
@@ -292,8 +293,8 @@ func (s *System) NoteSuppressedRecord(ctx context.Context, r erasure.Record) err
 	}))
 }
 
-// EndSuppressions records that records are erased everywhere, and that everything
-// suppressed up to a position in the list is.
+// EndSuppressions stores that records are erased everywhere, and that the list is applied up to
+// a position.
 func (s *System) EndSuppressions(ctx context.Context, through int64, records []erasure.Record) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		// In the order in which others lock them.
@@ -312,7 +313,7 @@ func (s *System) EndSuppressions(ctx context.Context, through int64, records []e
 	}))
 }
 
-// SuppressedIn returns the position in the list up to which a generation has no suppressed
+// SuppressedIn returns the position in the list up to which a generation is clean of suppressed
 // records.
 func (s *System) SuppressedIn(ctx context.Context, generation string) (through int64, err error) {
 	err = s.pool.QueryRow(ctx, `SELECT coalesce(max(through), 0) FROM suppressed_generations WHERE generation = $1`, generation).
@@ -351,9 +352,10 @@ func (s *System) HeldIDs(ctx context.Context, d catalog.Dataset, after uuid.UUID
 		SELECT DISTINCT record_id FROM held_records WHERE dataset = $1 AND record_id > $2 ORDER BY record_id LIMIT $3`, string(d), after, limit)
 }
 
-// EraseRecord deletes the data of workspaces on a record: overlays, memberships in Static
-// Views, merges. The changes of each workspace report it, without an author, and so do webhooks
-// of those that had it in the book: when the feed publishes it, no book has it. It is idempotent.
+// EraseRecord deletes what workspaces have of a record: overlays, memberships in Static Views,
+// merges. The changes of each workspace report it, without an author. So do the webhooks of
+// those that had it in the book: when the feed publishes the deletion, it is in no book. It is
+// idempotent.
 func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUID) (n erasure.Erased, err error) {
 	if err := s.eraseGlobal(ctx, d, id); err != nil {
 		return n, err
@@ -369,7 +371,7 @@ func (s *System) EraseRecord(ctx context.Context, d catalog.Dataset, id uuid.UUI
 	for _, in := range holders {
 		for attempt := 1; ; attempt++ {
 			of, err := s.eraseIn(ctx, in, d, id)
-			if again := errors.Is(err, errViewsChanged) || fault.CodeOf(toFault(err)) == fault.Unavailable; again && attempt < 5 {
+			if retry := errors.Is(err, errViewsChanged) || fault.CodeOf(toFault(err)) == fault.Unavailable; retry && attempt < 5 {
 				continue
 			}
 			if err != nil {
@@ -462,8 +464,8 @@ func (s *System) notifyErased(ctx context.Context, tx pgx.Tx, in workspace.ID, d
 	return err
 }
 
-// EraseAnswers deletes the stored answers of all workspaces that name one of the records.
-// It reads all answers, which takes time, and blocks nothing.
+// EraseAnswers deletes the stored answers of all workspaces that name one of the records. It
+// reads all answers, which takes long but blocks nothing.
 func (s *System) EraseAnswers(ctx context.Context, ids []uuid.UUID) (n int64, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30min'`); err != nil {

@@ -64,8 +64,8 @@ func TestSuppressions(t *testing.T) {
 	}
 	work[0].Related = map[catalog.Dataset][]uuid.UUID{catalog.Accounts: {uuid.New()}}
 	fatal(t, w.system.NoteSuppressedRecord(ctx, work[0]))
-	if again, err := w.system.SuppressedRecords(ctx); err != nil || cmp.Diff(work, again) != "" {
-		t.Errorf("%+v, %v", again, err)
+	if repeated, err := w.system.SuppressedRecords(ctx); err != nil || cmp.Diff(work, repeated) != "" {
+		t.Errorf("%+v, %v", repeated, err)
 	}
 	fatal(t, w.system.EndSuppressions(ctx, list[0].Seq, work))
 	if list, err = w.system.Suppressions(ctx); err != nil || list[0].Applied == nil || list[1].Applied != nil {
@@ -78,8 +78,8 @@ func TestSuppressions(t *testing.T) {
 		t.Errorf("removed again: %v", err)
 	}
 	// The value can be suppressed again; a list from before the removal does not undo it.
-	again := suppressionOf(1)
-	for want, s := range map[int]erasure.Suppression{1: again, 0: one} {
+	repeated := suppressionOf(1)
+	for want, s := range map[int]erasure.Suppression{1: repeated, 0: one} {
 		if n, err := w.system.AddSuppressions(ctx, []erasure.Suppression{s}, nil); err != nil || n != want {
 			t.Errorf("%v adds %d, want %d, %v", s.ID, n, want, err)
 		}
@@ -129,9 +129,9 @@ func TestRemovedBeforeItWasErased(t *testing.T) {
 		t.Errorf("%+v, %v", work, err)
 	}
 	// The same value with another id: the entry of the list is meant.
-	again := suppressionOf(2)
-	records[0].Suppressions = []uuid.UUID{again.ID}
-	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{again}, records[:1])
+	repeated := suppressionOf(2)
+	records[0].Suppressions = []uuid.UUID{repeated.ID}
+	_, err = w.system.AddSuppressions(ctx, []erasure.Suppression{repeated}, records[:1])
 	fatal(t, err)
 	now := time.Now()
 	two.Removed = &now

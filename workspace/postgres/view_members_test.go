@@ -146,7 +146,7 @@ func TestMembershipsAndTheirRows(t *testing.T) {
 		t.Error("an added record is not pending by an own change")
 	}
 	w.add(t, v, linked(1))
-	if again, _, _ := w.held(t, 1); again != first {
+	if repeated, _, _ := w.held(t, 1); repeated != first {
 		t.Error("adding a member again made it pending again")
 	}
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE held_records SET projected_version = version, own_change = false`)

@@ -226,9 +226,9 @@ func lockView(ctx context.Context, tx pgx.Tx, in workspace.ID, id views.ID, how 
 	return err
 }
 
-// DeleteView implements views.Store. The records of the View become pending,
-// but not as a change of the workspace: the sweep projects up to 100,000 records,
-// and no search waits for them.
+// DeleteView implements views.Store. The records of the View become pending, but not as a
+// change of the workspace: there are up to 100,000, so the sweep projects them and no search
+// waits for them.
 func (s *Store) DeleteView(ctx context.Context, in workspace.ID, id views.ID) error {
 	return s.inWorkspaceRetrying(ctx, in, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `SET LOCAL statement_timeout = '30s'`); err != nil {
@@ -257,7 +257,7 @@ func bumpMembers(ctx context.Context, tx pgx.Tx, in workspace.ID, id views.ID) e
 		), taken AS MATERIALIZED (
 			SELECT dataset, record_id, nextval('held_version') AS version FROM locked
 		)
-		UPDATE held_records SET version = t.version, `+keepPendingSince+`,
+		UPDATE held_records SET version = t.version, `+setPendingSince+`,
 			view_deleted_version = CASE WHEN t.dataset = 'contacts' THEN t.version END
 		FROM taken t
 		WHERE held_records.workspace_id = $1 AND held_records.dataset = t.dataset AND held_records.record_id = t.record_id`, arg(in), arg(id))

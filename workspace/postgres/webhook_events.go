@@ -17,14 +17,13 @@ import (
 )
 
 const (
-	// dispatchRows is how many changes of records one transaction reads, and dispatchJobs
-	// how many deliveries it makes at most, not counting those of one change.
+	// dispatchRows limits the changes that a transaction reads, and dispatchJobs the deliveries
+	// that it makes; it always finishes one change.
 	dispatchRows, dispatchJobs = 500, 10_000
 )
 
-// inDispatch runs fn in a transaction that has locked the position of a source. If another
-// server has it, fn does not run. A new source begins at its end, which begun reports to
-// fn.
+// inDispatch runs fn in a transaction that locks the position of a source. It does not run fn
+// while another server has the position. A new source begins at the end; begun is then set.
 func (s *System) inDispatch(ctx context.Context, source string, fn func(tx pgx.Tx, p dispatchPosition) error) error {
 	return toFault(pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `INSERT INTO webhook_positions (source) VALUES ($1) ON CONFLICT DO NOTHING`, source)
@@ -51,9 +50,8 @@ type dispatchPosition struct {
 	generation string
 }
 
-// DispatchChanges makes deliveries of changes of a dataset's records for the webhooks of
-// the workspaces that have them in their book. The position moves in the same
-// transaction.
+// DispatchChanges makes deliveries of changes of a dataset's records for the webhooks of the
+// workspaces that have them in their book, and moves the position, in one transaction.
 func (s *System) DispatchChanges(ctx context.Context, d catalog.Dataset, now time.Time) (out webhooks.Dispatched, err error) {
 	err = s.inDispatch(ctx, string(d), func(tx pgx.Tx, p dispatchPosition) error {
 		var head, forgotten int64
@@ -168,9 +166,9 @@ func dispatchChanges(
 	return to, err
 }
 
-// matchChanges returns the changes of a span and the webhooks that get them, in the order
-// of the feed. A merge goes to workspaces with either record: what a workspace holds of the
-// merged one moves to the other before or after.
+// matchChanges returns the changes of a span and the webhooks that get them, in the order of
+// the feed. A merge goes to workspaces that have either record: theirs moves from one to the
+// other, before this or after.
 func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to int64, limit int) ([]matchedChange, error) {
 	rows, err := tx.Query(ctx, `
 		WITH page AS (
@@ -196,7 +194,7 @@ func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to i
 	})
 }
 
-// DispatchSwitch makes a delivery for each webhook that chose the event when searches use
+// DispatchSwitch makes a delivery for each webhook that chose the event once searches use
 // another generation of the global records, after a load or a rollback.
 func (s *System) DispatchSwitch(ctx context.Context, now time.Time) (out webhooks.Dispatched, err error) {
 	err = s.inDispatch(ctx, "load", func(tx pgx.Tx, p dispatchPosition) error {
@@ -246,8 +244,8 @@ type webhookOf struct {
 	id webhooks.ID
 }
 
-// webhooksFor returns the enabled webhooks that chose an event, of one workspace, or of
-// all if it is zero.
+// webhooksFor returns the enabled webhooks that chose an event, those of all workspaces for the
+// zero id.
 func webhooksFor(ctx context.Context, tx pgx.Tx, in workspace.ID, e webhooks.Event) ([]webhookOf, error) {
 	rows, err := tx.Query(ctx, `
 		SELECT workspace_id, id FROM webhooks WHERE enabled AND $1 = ANY (events) AND ($2::uuid IS NULL OR workspace_id = $2)
@@ -269,8 +267,8 @@ func nullableWorkspace(in workspace.ID) *uuid.UUID {
 	return &u
 }
 
-// SignalWebhooks returns the enabled webhooks for arrived signals that have not got those
-// up to an arrival.
+// SignalWebhooks returns the enabled webhooks for arrived signals that did not get all signals
+// up to through yet.
 func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webhooks.SignalWebhook, error) {
 	return collect(ctx, s, func(row pgx.CollectableRow) (w webhooks.SignalWebhook, err error) {
 		err = row.Scan((*uuid.UUID)(&w.Workspace), (*uuid.UUID)(&w.ID), &w.After)
@@ -280,8 +278,8 @@ func (s *System) SignalWebhooks(ctx context.Context, through time.Time) ([]webho
 		ORDER BY workspace_id, id`, through)
 }
 
-// AddSignals makes deliveries of signals that arrived after w.After and up to an arrival,
-// several signals in each. It makes none if another server did since w was read.
+// AddSignals makes deliveries, of several signals each, of the signals that arrived after
+// w.After and up to through. It makes none if another server did since w was read.
 func (s *System) AddSignals(
 	ctx context.Context,
 	w webhooks.SignalWebhook,
@@ -322,8 +320,8 @@ func (s *System) AddSignals(
 	return out, err
 }
 
-// NoticeCredits makes deliveries for the webhooks of a workspace that used the given
-// percentage of its credits, once in a window.
+// NoticeCredits makes deliveries for the webhooks of a workspace that used a percentage of its
+// credits, once in a window.
 func (s *System) NoticeCredits(
 	ctx context.Context,
 	in workspace.ID,
@@ -370,8 +368,8 @@ func (s *System) NoticeCredits(
 	})
 }
 
-// deliverEvents makes a delivery of each event of a workspace for the webhooks that chose
-// it. So the digests leave the database.
+// deliverEvents makes a delivery of each event for the webhooks of its workspace that chose it.
+// That also takes the digests out of the database.
 func deliverEvents(ctx context.Context, tx pgx.Tx, events []auditlog.Event, now time.Time) error {
 	hooks, err := webhooksFor(ctx, tx, workspace.ID{}, webhooks.AuditEvent)
 	if err != nil || len(hooks) == 0 {

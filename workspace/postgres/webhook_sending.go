@@ -32,9 +32,9 @@ func (s *System) WebhookTarget(ctx context.Context, in workspace.ID, id webhooks
 	return t, toFault(err)
 }
 
-// WebhookFailing counts a failed attempt, and returns how many have failed and since when.
-// It takes the URL that was tried: each URL is judged by its own attempts. For a deleted
-// webhook, or one with another URL, it returns none.
+// WebhookFailing counts a failed attempt at url, and returns how many have failed and since
+// when: each URL is judged by its own attempts. It returns none if the webhook is deleted or
+// has another URL.
 func (s *System) WebhookFailing(
 	ctx context.Context,
 	in workspace.ID,
@@ -65,8 +65,8 @@ func (s *System) WebhookWorks(ctx context.Context, in workspace.ID, id webhooks.
 	return toFault(err)
 }
 
-// DisableWebhook disables a webhook, and adds a job to notify each owner and admin who was
-// not notified webhooks.MaxNotices times in a day. It changes nothing if the webhook is
+// DisableWebhook disables a webhook, and adds a job to notify each owner and admin who had
+// fewer than webhooks.MaxNotices notices in a day. It changes nothing if the webhook is
 // disabled or deleted, or has another URL.
 func (s *System) DisableWebhook(
 	ctx context.Context,
@@ -132,8 +132,8 @@ func (s *System) DisabledLetter(ctx context.Context, in workspace.ID, n webhooks
 	return l, toFault(err)
 }
 
-// ResealWebhooks reseals secrets that another key than the first one sealed, so that old
-// keys can be removed. It returns how many no key opens.
+// ResealWebhooks seals secrets with the first key that another one sealed, so that old keys can
+// be removed. It returns how many no key opens.
 func (s *System) ResealWebhooks(ctx context.Context, sealer webhooks.Sealer) (lost int, err error) {
 	type sealed struct {
 		in, id      uuid.UUID
@@ -158,14 +158,14 @@ func (s *System) ResealWebhooks(ctx context.Context, sealer webhooks.Sealer) (lo
 			if err != nil || current {
 				continue
 			}
-			again, err := sealer.Seal(secret)
+			resealed, err := sealer.Seal(secret)
 			if err != nil {
 				return lost, err
 			}
 			// Not if it was rotated meanwhile.
 			if _, err := s.pool.Exec(
 				ctx, `UPDATE webhooks SET `+column+` = $3 WHERE workspace_id = $1 AND id = $2 AND `+column+` = $4`,
-				b.in, b.id, again, box,
+				b.in, b.id, resealed, box,
 			); err != nil {
 				return lost, toFault(err)
 			}

@@ -92,8 +92,8 @@ func (s *Store) InsertWebhook(
 	return made, err
 }
 
-// arrivedSoFar is where a new webhook for arrived signals starts: it gets what arrives after
-// it. Null before the first load; then a look sets it.
+// arrivedSoFar is where a new webhook for arrived signals starts, null before the first load.
+// Then the first look sets it.
 const arrivedSoFar = `(SELECT arrived FROM data_feed WHERE generation <> '')`
 
 // UpdateWebhook implements webhooks.Store.
@@ -136,9 +136,9 @@ func viewArgs(all []views.ID) []uuid.UUID {
 	return ids
 }
 
-// watchNamed makes the Views of a webhook watched, in one order, against deadlocks. Views
-// that it already names may be deleted, or have a definition that cannot be watched: so a
-// webhook can be written as it was read.
+// watchNamed makes the Views of a webhook watched, in one order, against deadlocks. A View that
+// the webhook already named may be deleted, or can no longer be watched: what was read can
+// always be written.
 func watchNamed(ctx context.Context, tx pgx.Tx, in workspace.ID, w webhooks.Webhook, before []views.ID, at time.Time) error {
 	if !slices.Contains(w.Events, webhooks.ViewMatched) {
 		return nil

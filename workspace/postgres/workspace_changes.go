@@ -16,8 +16,8 @@ import (
 var _ audit.Store = (*Store)(nil)
 
 // visibleChanges selects the changes of a workspace ($1) that readers see: those of
-// transactions before every transaction in progress. Later visible changes are after them
-// in the order of (xid, seq). A long transaction delays the changes after it.
+// transactions before every transaction in progress. Changes that become visible later follow
+// these in the order of (xid, seq). A long transaction delays the changes after it.
 const visibleChanges = `FROM workspace_changes WHERE workspace_id = $1 AND xid < pg_snapshot_xmin(pg_current_snapshot())`
 
 const (
@@ -62,7 +62,7 @@ func (s *Store) LastChange(ctx context.Context, in workspace.ID) (audit.Position
 	return p, err
 }
 
-// ChangesSince implements audit.Store. Times do not have the order of positions, so it is
+// ChangesSince implements audit.Store. Times and positions have different orders, so it returns
 // the position before the first change with a later time.
 func (s *Store) ChangesSince(ctx context.Context, in workspace.ID, at time.Time) (p audit.Position, known bool, err error) {
 	var before *time.Time
@@ -105,9 +105,9 @@ func (s *Store) WorkspaceChanges(
 			rows, err = pgx.CollectRows(found, collectChange)
 			return err
 		})
-	// This reads after the rows, so that none of them was deleted in between. A change of a
-	// transaction that has not begun yet belongs to another Postgres, from which this one
-	// was restored: its order means nothing.
+	// This reads after the rows, so that none of these was deleted in between. A change of a
+	// transaction that has not begun yet is of another Postgres, from whose dump this one was
+	// restored: its order means nothing.
 	batch.Queue(`
 		SELECT CASE WHEN $2::xid8 = '0' AND $3 = 0 THEN EXISTS (SELECT FROM workspace_changes WHERE workspace_id = $1 AND xid = '0')
 		            ELSE EXISTS (SELECT FROM workspace_changes WHERE workspace_id = $1 AND xid = $2 AND seq = $3 AND at = $4) END
@@ -128,15 +128,15 @@ func (s *Store) WorkspaceChanges(
 	return page, true, err
 }
 
-// latest has each subject of the rows once, with its latest change and the fields of all
-// its changes.
+// latest has each subject of the rows once, with its latest change and the fields of all of
+// them.
 func latest(rows []changeRow) []audit.Change {
 	list := make([]audit.Change, 0, len(rows))
 	seen := make(map[audit.Subject]int, len(rows))
 	for _, row := range slices.Backward(rows) {
-		i, again := seen[row.Subject]
+		i, repeated := seen[row.Subject]
 		switch {
-		case !again:
+		case !repeated:
 			seen[row.Subject] = len(list)
 			list = append(list, row.Change)
 		case list[i].Op == audit.Upsert && row.Op == audit.Upsert:
@@ -201,8 +201,8 @@ func changesOf(rows []changeRow) []audit.Change {
 	return list
 }
 
-// StoredChanges returns changes of a workspace with a later time than since, in their order,
-// at most limit after a position.
+// StoredChanges returns at most limit changes of a workspace after a position that are later
+// than since, in order.
 func (s *System) StoredChanges(
 	ctx context.Context,
 	in workspace.ID,
@@ -230,8 +230,8 @@ func (s *System) StoredChanges(
 	return changesOf(rows), after, err
 }
 
-// ChangesStoredSince returns the time from which on all changes of a workspace are stored;
-// zero if all of them are.
+// ChangesStoredSince returns the time since which all changes of a workspace are stored, zero
+// if all are.
 func (s *System) ChangesStoredSince(ctx context.Context, in workspace.ID) (at time.Time, err error) {
 	if err := in.Check(); err != nil {
 		return at, err
@@ -248,8 +248,8 @@ func (s *System) ChangesStoredSince(ctx context.Context, in workspace.ID) (at ti
 // changesAtOnce is how many changes of workspaces a statement deletes or moves.
 const changesAtOnce = 10_000
 
-// ForgetWorkspaceChanges deletes the changes that are older than age, except the latest in
-// each workspace: its position remains valid as long as all later changes are stored.
+// ForgetWorkspaceChanges deletes the changes that are older than age. Of each workspace it
+// leaves the latest of these: its position is valid as long as all later changes are stored.
 func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) error {
 	return s.inEach(
 		ctx,
@@ -270,8 +270,8 @@ func (s *System) ForgetWorkspaceChanges(ctx context.Context, age time.Duration) 
 }
 
 // SettleWorkspaceChanges puts the changes of another Postgres, from whose dump this one was
-// restored, before all others. Earlier positions are then invalid. It moves those of
-// transactions that have not begun yet last: they show that it is not finished.
+// restored, before all others, which invalidates earlier positions. It moves the ones of
+// transactions that have not begun yet last: as long as there are any, it is not done.
 func (s *System) SettleWorkspaceChanges(ctx context.Context) error {
 	var last int64
 	if err := s.pool.QueryRow(ctx, `SELECT last_value FROM workspace_changes_seq`).Scan(&last); err != nil {
@@ -288,8 +288,9 @@ func (s *System) SettleWorkspaceChanges(ctx context.Context) error {
 	)
 }
 
-// inEach runs a statement in each workspace w that meets a condition, as long as it
-// changes changesAtOnce rows. Its arguments are value, the workspace and that number.
+// inEach runs a statement in each workspace w that meets a condition, until it changes fewer
+// than changesAtOnce rows. The arguments of the statement are value, the workspace and
+// changesAtOnce.
 func (s *System) inEach(ctx context.Context, condition string, args []any, statement string, value any) error {
 	in, err := collect(ctx, s, pgx.RowTo[uuid.UUID], `SELECT w.id FROM workspaces w WHERE `+condition, args...)
 	if err != nil {

@@ -319,8 +319,8 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("%s without a workspace: %v", name, err)
 		}
 	}
-	if kept, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(kept) > 0 {
-		t.Errorf("an unknown workspace: %+v, %v", kept, err)
+	if retained, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(retained) > 0 {
+		t.Errorf("an unknown workspace: %+v, %v", retained, err)
 	}
 	fatal(t, w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {
 		var n int
@@ -453,23 +453,23 @@ func TestRestoredWorkspaceChanges(t *testing.T) {
 		fatal(t, err)
 		return known
 	}
-	kept, lost := change(), change()
+	retained, lost := change(), change()
 	// To the time between the two: the second has another time than the recorded one.
 	_, err := w.system.Pool().Exec(t.Context(), `UPDATE workspace_changes SET at = at + interval '1 microsecond' WHERE workspace_id = $1 AND xid = $2`, in.String(), lost.Transaction)
 	fatal(t, err)
-	if !known(kept) || known(lost) {
-		t.Errorf("the kept position is known: %v; the lost one: %v", known(kept), known(lost))
+	if !known(retained) || known(lost) {
+		t.Errorf("the kept position is known: %v; the lost one: %v", known(retained), known(lost))
 	}
 	// To a server with lower transaction ids.
 	_, err = w.system.Pool().Exec(t.Context(), `UPDATE workspace_changes SET xid = '1000000000000000' WHERE workspace_id = $1 AND xid = $2`, in.String(), lost.Transaction)
 	fatal(t, err)
-	if known(kept) {
+	if known(retained) {
 		t.Error("a change of another server, and positions are known")
 	}
 	_, err = w.system.Pool().Exec(t.Context(), `UPDATE workspaces SET name = 'new' WHERE id = $1`, in.String())
 	fatal(t, err)
 	fatal(t, w.system.SettleWorkspaceChanges(t.Context()))
-	if known(kept) {
+	if known(retained) {
 		t.Error("a position from before is known")
 	}
 	first, err := w.store.LastChange(t.Context(), in)

@@ -22,8 +22,8 @@ import (
 type Deletion struct {
 	// Begun is zero if it has not begun, Ended if it has not ended.
 	Begun, Ended time.Time
-	// Users were members here, or known by its provider, and members nowhere else; none
-	// once it has ended.
+	// Users are the users to delete: they were members here, or known by its provider, and are
+	// members nowhere else. None once the deletion has ended.
 	Users []workspace.UserID
 }
 
@@ -50,8 +50,8 @@ type Rows struct {
 	Rows  int64
 }
 
-// peopleOf are the users whom a workspace $1 knows: its members, and former ones whom its
-// provider names.
+// peopleOf are the users that a workspace ($1) knows: its members, and others that its provider
+// names.
 const peopleOf = `SELECT user_id FROM members WHERE workspace_id = $1 UNION SELECT user_id FROM identities WHERE workspace_id = $1
 	UNION SELECT user_id FROM scim_users WHERE workspace_id = $1 AND user_id IS NOT NULL`
 
@@ -59,8 +59,8 @@ const peopleOf = `SELECT user_id FROM members WHERE workspace_id = $1 UNION SELE
 const hereOnly = `SELECT p.user_id FROM (` + peopleOf + `) p
 	WHERE NOT EXISTS (SELECT FROM members o WHERE o.user_id = p.user_id AND o.workspace_id <> $1)`
 
-// ofWorkspace are the tables with rows of a workspace, and the condition on a row t: its
-// own rows, and those of others that refer to it.
+// ofWorkspace returns the tables with rows of a workspace, and for each the condition on a row
+// t: rows of the workspace, or other rows that refer to it.
 func (s *System) ofWorkspace(ctx context.Context) (tables []string, condition map[string]string, err error) {
 	tables, err = collect(ctx, s, pgx.RowTo[string], `
 		SELECT c.relname::text FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
@@ -99,7 +99,7 @@ func (s *System) WorkspaceRows(ctx context.Context, in workspace.ID) (all []Rows
 	return all, err
 }
 
-// exportedBytes are the columns of bytes that are exported. Others are secrets, digests of
+// exportedBytes are the columns of bytes that are exported. The others have secrets, digests of
 // secrets, or internal data.
 var exportedBytes = []string{
 	"audit_chains.digest", "audit_chains.checkpoint_digest", "audit_chains.signature", "audit_events.digest", "audit_events.previous",
@@ -145,10 +145,10 @@ func (s *System) ExportWorkspace(ctx context.Context, in workspace.ID, write fun
 	}))
 }
 
-// DeleteWorkspace deletes the rows of a workspace, its own row last, and its members
-// without other references. After an interruption it is called again. Its audit log
-// remains: ForgetChain deletes that. A document of held records may be written until it
-// returns. Error: fault.BadRequest if the workspace does not have the plan free.
+// DeleteWorkspace deletes the rows of a workspace, its own row last, and its members without
+// other references. An interrupted call is repeated. The audit log remains for ForgetChain.
+// Until it returns, documents of held records may still be written. Error: fault.BadRequest
+// unless the plan is free.
 func (s *System) DeleteWorkspace(ctx context.Context, in workspace.ID) error {
 	if err := in.Check(); err != nil {
 		return err
@@ -248,8 +248,8 @@ func (s *System) deleteRows(ctx context.Context, table string, in workspace.ID) 
 	}
 }
 
-// waitForProjector waits until no server writes documents of the workspace, which has no
-// held records any more: a projection ends with the records it has read.
+// waitForProjector waits until no server writes documents of the workspace. It has no held
+// records any more, so a projection ends with those that it has read.
 func (s *System) waitForProjector(ctx context.Context, in workspace.ID) error {
 	for {
 		var busy bool
@@ -264,8 +264,8 @@ func (s *System) waitForProjector(ctx context.Context, in workspace.ID) error {
 	}
 }
 
-// deleteUsers deletes users who were members of only this workspace, unless a row refers to
-// them: what they made in a workspace that they have left remains theirs.
+// deleteUsers deletes users who were members of this workspace only, unless a row refers to
+// them: what they made in a workspace that they left stays theirs.
 func deleteUsers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	rows, err := tx.Query(ctx, `
 		SELECT format('NOT EXISTS (SELECT FROM %s r WHERE r.%I = u.id)', c.conrelid::regclass, a.attname)
@@ -286,9 +286,9 @@ func deleteUsers(ctx context.Context, tx pgx.Tx, in workspace.ID) error {
 	return err
 }
 
-// ForgetChain deletes the events of the audit log of a deleted workspace and leaves the end
-// of its chain, which sign signs, also as an event of the installation's log. It also fails
-// if the chain is broken: then its events remain.
+// ForgetChain deletes the events of the audit log of a deleted workspace. It leaves the end of
+// the chain, signed by sign, and writes it to the installation's log as well. If the chain is
+// broken, its events remain and it fails.
 func (s *System) ForgetChain(ctx context.Context, in workspace.ID, now time.Time, sign func(*auditlog.Head, auditlog.Checkpoint)) error {
 	for {
 		n, err := s.SealEvents(ctx, rowsAtOnce, now)
@@ -362,8 +362,8 @@ func (s *System) EndDeletion(ctx context.Context, in workspace.ID) error {
 	return toFault(err)
 }
 
-// MembersHereOnly returns the members of a workspace, and former ones whom its provider
-// names, who are in no other.
+// MembersHereOnly returns the members of a workspace, and others that its provider names, who
+// are members of no other.
 func (s *System) MembersHereOnly(ctx context.Context, in workspace.ID) ([]workspace.UserID, error) {
 	return collect(ctx, s, collectUserID, hereOnly+` ORDER BY 1`, arg(in))
 }

@@ -121,7 +121,7 @@ func TestFollowingAWorkspace(t *testing.T) {
 		name := uuid.UUID(in)
 		at, err := w.store.LastChange(t.Context(), in)
 		fatal(t, err)
-		kept := w.state(t, name, nil)
+		replica := w.state(t, name, nil)
 		var writing sync.WaitGroup
 		written := make(chan struct{})
 		rolledBack := errors.New("rolled back")
@@ -156,15 +156,15 @@ func TestFollowingAWorkspace(t *testing.T) {
 		apply := func(changes []audit.Change) {
 			recorded += len(changes)
 			for _, c := range changes {
-				if delete(kept, c.Subject); c.Op == audit.Upsert {
+				if delete(replica, c.Subject); c.Op == audit.Upsert {
 					if state, there := w.state(t, name, &c.ID)[c.Subject]; there {
-						kept[c.Subject] = state
+						replica[c.Subject] = state
 					}
 				}
 				if c.Kind == audit.View && c.Op == audit.Delete {
-					for s := range kept {
+					for s := range replica {
 						if s.View == c.ID {
-							delete(kept, s)
+							delete(replica, s)
 						}
 					}
 				}
@@ -188,7 +188,7 @@ func TestFollowingAWorkspace(t *testing.T) {
 		if recorded < 50 {
 			t.Errorf("seed %d: only %d changes were recorded", seed, recorded)
 		}
-		if diff := cmp.Diff(w.state(t, name, nil), kept); diff != "" {
+		if diff := cmp.Diff(w.state(t, name, nil), replica); diff != "" {
 			t.Errorf("seed %d: the copy differs (-there +kept):\n%s", seed, diff)
 		}
 	}

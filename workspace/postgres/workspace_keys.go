@@ -13,8 +13,9 @@ import (
 
 var _ people.WorkspaceKeyStore = (*Store)(nil)
 
-// keysHere selects the keys that may act in a workspace ($1), or might before they ended,
-// from its point of view: when it ended them, and when and from where they were used there.
+// keysHere selects the keys that may act in a workspace ($1), or could before they ended, as
+// the workspace sees them: when they ended for it, and when and from where they were last used
+// in it.
 var keysHere = `SELECT ` + keyColumns(`coalesce(k.revoked_at, here.revoked_at), here.last_used_at, here.last_network`) + `
 	FROM api_keys k JOIN api_key_workspaces here ON here.key_id = k.id AND here.workspace_id = $1`
 
@@ -26,8 +27,8 @@ func (s *Store) WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.T
 		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, arg(in), ended, limit, offset)
 }
 
-// keysOfKey are the keys of a workspace ($1) since a time ($2) with the same ancestor, a
-// key that no key made, as a key ($3).
+// keysOfKey are the keys made in a workspace ($1) since a time ($2) that descend, like a key
+// ($3), from the same key that a person made.
 const keysOfKey = `(
 	WITH RECURSIVE up AS (
 		SELECT id, created_by_key FROM api_keys WHERE id = $3
@@ -48,8 +49,8 @@ func (s *Store) AddKey(
 		rows: `api_keys WHERE workspace_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
 	}
 	since := now.Add(-people.EndedKeysFor)
-	// Keys made by keys are counted separately: a stolen one does not prevent people from
-	// making any.
+	// Keys made by keys are counted separately, so that a stolen one cannot use up what people
+	// may make.
 	made := []rowLimit{{
 		name: "keys", items: "API keys in 30 days", advice: "make another later", max: people.MaxMadeKeys,
 		args: []any{since, by.Key.IsZero()}, rows: `api_keys WHERE workspace_id = $1 AND created_at > $2 AND (created_by_key IS NULL) = $3`,
@@ -122,9 +123,9 @@ func (s *Store) ChangeKey(
 	return out, err
 }
 
-// lockKeys locks the policy of the workspace, a maker of keys and a key until the end of
-// the transaction: members before keys, and keys in the order of their ids. k is nil if the
-// workspace has no such key.
+// lockKeys locks the policy of the workspace, a maker of keys and a key until the end of the
+// transaction: members before keys, keys in the order of their ids. k is nil if the workspace
+// has no such key.
 func lockKeys(
 	ctx context.Context, tx pgx.Tx, in workspace.ID, by people.KeyMaker, id workspace.KeyID,
 ) (maker people.LockedMaker, k *workspace.KeyRecord, err error) {

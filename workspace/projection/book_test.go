@@ -116,9 +116,9 @@ func TestUpsertRules(t *testing.T) {
 	}
 	got, err := w.book.Get(ctx, w.one, catalog.Accounts, id("a", 3))
 	fatal(t, err)
-	var again map[string]any
-	fatal(t, json.Unmarshal(got, &again))
-	if diff := cmp.Diff(row, again); diff != "" {
+	var reread map[string]any
+	fatal(t, json.Unmarshal(got, &reread))
+	if diff := cmp.Diff(row, reread); diff != "" {
 		t.Error("get:", diff)
 	}
 	if _, err := w.book.Get(ctx, w.two, catalog.Accounts, id("a", 3)); fault.CodeOf(err) != fault.NotFound {
@@ -133,11 +133,11 @@ func TestScoresOfAWrongClockAreMadeAgain(t *testing.T) {
 	w.projector.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) }
 	w.upsert(t, w.one, catalog.Accounts, id("a", 0), book.OverlayChange{})
 	w.settled(t)
-	again := w.newProjector(t, w.indices.Client)
+	restarted := w.newProjector(t, w.indices.Client)
 	if n, err := w.system.BumpOldScores(t.Context(), 24*time.Hour, 10); n != 1 || err != nil {
 		t.Fatalf("%d scores are made again, %v", n, err)
 	}
-	fatal(t, again.SweepOnce(t.Context()))
+	fatal(t, restarted.SweepOnce(t.Context()))
 	if n, err := w.system.BumpOldScores(t.Context(), 24*time.Hour, 10); n != 0 || err != nil {
 		t.Errorf("%d scores are still to be made again, %v", n, err)
 	}

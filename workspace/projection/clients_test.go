@@ -249,7 +249,7 @@ func TestKilled(t *testing.T) {
 		overlays, err := w.app.Overlays(t.Context(), w.one, catalog.Accounts, []uuid.UUID{uuid.MustParse(record)})
 		fatal(t, err)
 		now := "-"
-		if o, kept := overlays[uuid.MustParse(record)]; kept && o.Values["workspace_status"] != nil {
+		if o, exists := overlays[uuid.MustParse(record)]; exists && o.Values["workspace_status"] != nil {
 			now = fmt.Sprint(o.Values["workspace_status"])
 		}
 		// The request that was running when the child was killed may have committed.

@@ -260,25 +260,25 @@ func (w *world) expected(t *testing.T, d catalog.Dataset) map[string]heldDoc {
 	want := map[string]heldDoc{}
 	var in, record string
 	var version int64
-	var kept bool
+	var inBook bool
 	var tier *string
 	var score int
 	var tagList, views []string
 	var updated *time.Time
-	_, err = pgx.ForEachRow(rows, []any{&in, &record, &version, &kept, &tier, &score, &tagList, &updated, &views}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&in, &record, &version, &inBook, &tier, &score, &tagList, &updated, &views}, func() error {
 		doc := heldDoc{Version: version, Source: map[string]any{"id": record}, Held: map[string]any{"held.version": []any{float64(version)}}}
 		public, err := w.engine.Lookup(t.Context(), d, []string{record})
 		if err != nil {
 			return err
 		}
-		if held := kept || len(views) > 0; !held || public[record] == nil {
+		if held := inBook || len(views) > 0; !held || public[record] == nil {
 			doc.Held["held.in_book"] = []any{false}
 		} else {
 			fatal(t, json.Unmarshal(public[record], &doc.Source))
 			doc.Held["held.workspace_id"] = []any{in}
-			doc.Held["held.in_book"] = []any{kept}
+			doc.Held["held.in_book"] = []any{inBook}
 			set(doc.Held, "held.view_ids", views)
-			if kept {
+			if inBook {
 				doc.Held["held.updated_at"] = []any{updated.UTC().Format(catalog.TimeLayout)}
 				if d == catalog.Accounts {
 					doc.Held["held.atlas_score"] = []any{float64(score)}

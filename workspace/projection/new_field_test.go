@@ -156,8 +156,8 @@ func testNewOverlayFields(t *testing.T) {
 	if !strings.Contains(string(outcomes[0].Row), shown) {
 		t.Errorf("the row is %s", outcomes[0].Row)
 	}
-	if again, err := w.book.Get(t.Context(), w.one, catalog.Accounts, record); err != nil || string(again) != string(outcomes[0].Row) {
-		t.Errorf("read again it is %s, %v", again, err)
+	if reread, err := w.book.Get(t.Context(), w.one, catalog.Accounts, record); err != nil || string(reread) != string(outcomes[0].Row) {
+		t.Errorf("read again it is %s, %v", reread, err)
 	}
 	overlays, err := w.app.Overlays(t.Context(), w.one, catalog.Accounts, []uuid.UUID{record})
 	fatal(t, err)

@@ -23,9 +23,9 @@ type proxy struct {
 
 	lock sync.Mutex
 	away bool
-	// keep selects requests to hold back in kept; their senders get a lost connection.
-	keep func(r *http.Request) bool
-	kept []recordedRequest
+	// holdBack selects requests to store in heldBack; their senders lose the connection.
+	holdBack func(r *http.Request) bool
+	heldBack []recordedRequest
 	// refused is a record whose documents are replaced by invalid ones.
 	refused string
 }
@@ -53,8 +53,8 @@ func newProxy(t *testing.T) *proxy {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		p.lock.Lock()
 		lost := p.away
-		if p.keep != nil && p.keep(r) {
-			p.kept = append(p.kept, recordedRequest{r.Method, r.URL.RequestURI(), body})
+		if p.holdBack != nil && p.holdBack(r) {
+			p.heldBack = append(p.heldBack, recordedRequest{r.Method, r.URL.RequestURI(), body})
 			lost = true
 		}
 		p.lock.Unlock()
@@ -69,25 +69,25 @@ func newProxy(t *testing.T) *proxy {
 	return p
 }
 
-func (p *proxy) set(away bool, keep func(r *http.Request) bool) {
+func (p *proxy) set(away bool, holdBack func(r *http.Request) bool) {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	p.away, p.keep = away, keep
+	p.away, p.holdBack = away, holdBack
 }
 
 func (p *proxy) recordedCount() int {
 	p.lock.Lock()
 	defer p.lock.Unlock()
-	return len(p.kept)
+	return len(p.heldBack)
 }
 
-// release sends the kept requests.
+// release sends the held back requests.
 func (p *proxy) release(t *testing.T) []string {
 	t.Helper()
 	p.lock.Lock()
 	defer p.lock.Unlock()
 	var answers []string
-	for _, k := range p.kept {
+	for _, k := range p.heldBack {
 		r, err := http.NewRequestWithContext(t.Context(), k.method, p.to.String()+k.url, bytes.NewReader(k.body))
 		fatal(t, err)
 		r.Header.Set("Content-Type", "application/x-ndjson")
@@ -98,7 +98,7 @@ func (p *proxy) release(t *testing.T) []string {
 		_ = res.Body.Close()
 		answers = append(answers, string(answer))
 	}
-	p.kept = nil
+	p.heldBack = nil
 	return answers
 }
 

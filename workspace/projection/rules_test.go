@@ -83,8 +83,8 @@ func TestLateWriteAfterDeletion(t *testing.T) {
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	gone, back, kept := id("a", 1), id("a", 2), id("a", 3)
-	for _, a := range []uuid.UUID{gone, back, kept} {
+	gone, back, unchanged := id("a", 1), id("a", 2), id("a", 3)
+	for _, a := range []uuid.UUID{gone, back, unchanged} {
 		w.upsert(t, w.one, catalog.Accounts, a, book.OverlayChange{})
 	}
 	w.settled(t)

@@ -261,11 +261,11 @@ func TestQueueEqualsModel(t *testing.T) {
 		for i, s := range spaces {
 			unread, dismissed := m.want(s, false), m.want(s, true)
 			got, count := w.ids(t, s.id, `{}`, 1+r.IntN(4))
-			gotDismissed, again := w.ids(t, s.id, `{"dismissed":true}`, 1+r.IntN(4))
+			gotDismissed, repeated := w.ids(t, s.id, `{"dismissed":true}`, 1+r.IntN(4))
 			diff := gocmp.Diff(unread, got) + gocmp.Diff(dismissed, gotDismissed)
-			if diff != "" || count != len(unread) || again != count {
+			if diff != "" || count != len(unread) || repeated != count {
 				t.Fatalf(
-					"seed %d, workspace %d: unread %d and %d, want %d (-want +got)\n%s\n%s", seed, i, count, again,
+					"seed %d, workspace %d: unread %d and %d, want %d (-want +got)\n%s\n%s", seed, i, count, repeated,
 					len(unread), diff, strings.Join(said, "\n"),
 				)
 			}

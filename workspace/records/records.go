@@ -240,8 +240,8 @@ func find[T any](
 	if !errors.Is(err, query.ErrIndexGone) {
 		return plan, found, err
 	}
-	now, again := r.Freshness.Settle(ctx, s.in, s.dataset)
-	if again != nil || now.Generation == f.Generation {
+	now, failed := r.Freshness.Settle(ctx, s.in, s.dataset)
+	if failed != nil || now.Generation == f.Generation {
 		return plan, found, err
 	}
 	found, err = run(plan.In(now.Generation), now.Generation)

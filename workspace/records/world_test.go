@@ -166,30 +166,30 @@ func idsOf(data *searchtest.World, d catalog.Dataset) (ids []string) {
 }
 
 // inView is a search of a View with some members of the body; nil is all members.
-func (w *world) inView(v views.View, keep func(name string) bool) searchtest.Search {
-	return w.entrance(catalog.View, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchView(ctx, v, q) })
+func (w *world) inView(v views.View, filter func(name string) bool) searchtest.Search {
+	return w.entrance(catalog.View, filter, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchView(ctx, v, q) })
 }
 
-func (w *world) inBook(keep func(name string) bool) searchtest.Search {
-	return w.entrance(catalog.Book, keep, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
+func (w *world) inBook(filter func(name string) bool) searchtest.Search {
+	return w.entrance(catalog.Book, filter, func(ctx context.Context, q query.Query) (query.Page, error) { return w.SearchBook(ctx, w.in, q) })
 }
 
 func (w *world) entrance(
-	kind catalog.BaseKind, keep func(string) bool, run func(context.Context, query.Query) (query.Page, error),
+	kind catalog.BaseKind, filter func(string) bool, run func(context.Context, query.Query) (query.Page, error),
 ) searchtest.Search {
 	return func(ctx context.Context, d catalog.Dataset, body []byte) (searchtest.Page, error) {
 		v, issues := input.Decode(body)
 		if err := input.Issues(issues).Err(); err != nil {
 			return searchtest.Page{}, err
 		}
-		if keep != nil {
-			var kept []input.Member
+		if filter != nil {
+			var members []input.Member
 			for _, m := range v.Members {
-				if keep(m.Name) {
-					kept = append(kept, m)
+				if filter(m.Name) {
+					members = append(members, m)
 				}
 			}
-			v.Members = kept
+			v.Members = members
 		}
 		q, err := query.Parse(v, d, query.Base{Kind: kind})
 		if err != nil {

@@ -71,9 +71,9 @@ func TestPatchOfUsers(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
-		again, err := got.Patched(patchOf(t, c.operations))
-		if err != nil || !again.Same(got) {
-			t.Errorf("%s, again: %v %+v", name, err, again)
+		repatched, err := got.Patched(patchOf(t, c.operations))
+		if err != nil || !repatched.Same(got) {
+			t.Errorf("%s, again: %v %+v", name, err, repatched)
 		}
 	}
 }

@@ -21,8 +21,8 @@ func TestSlugs(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		slug := skills.Slug(rapid.String().Draw(t, "text"))
-		if again := skills.Slug(slug); again != slug {
-			t.Fatalf("the slug of %q is %q", slug, again)
+		if repeated := skills.Slug(slug); repeated != slug {
+			t.Fatalf("the slug of %q is %q", slug, repeated)
 		}
 		if slug == "" {
 			return

@@ -75,9 +75,9 @@ func TestDefinitionsAreStoredAsTheyAre(t *testing.T) {
 		if diff := cmp.Diff(members(t, want), members(t, string(stored))); diff != "" {
 			t.Errorf("%s %s is stored as %s (-want +got):\n%s", c.dataset, c.given, stored, diff)
 		}
-		again, err := views.ReadDefinition(stored, c.dataset, c.view)
-		if err != nil || !again.Equal(d) {
-			t.Errorf("%s %s is read back as %+v, %v", c.dataset, stored, again, err)
+		reread, err := views.ReadDefinition(stored, c.dataset, c.view)
+		if err != nil || !reread.Equal(d) {
+			t.Errorf("%s %s is read back as %+v, %v", c.dataset, stored, reread, err)
 		}
 	}
 }

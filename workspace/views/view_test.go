@@ -174,7 +174,7 @@ func TestArrangingFavorites(t *testing.T) {
 	at := func(n, position int) views.FavoriteChange {
 		return views.FavoriteChange{View: view(n), Position: &position}
 	}
-	keep := func(n int) views.FavoriteChange { return views.FavoriteChange{View: view(n)} }
+	favorite := func(n int) views.FavoriteChange { return views.FavoriteChange{View: view(n)} }
 	type changes = []views.FavoriteChange
 	for _, c := range []struct {
 		name    string
@@ -182,8 +182,8 @@ func TestArrangingFavorites(t *testing.T) {
 		changes changes
 		want    []int
 	}{
-		{"appended", []int{1, 2}, changes{keep(3)}, []int{1, 2, 3}},
-		{"kept", []int{1, 2, 3}, changes{keep(2)}, []int{1, 2, 3}},
+		{"appended", []int{1, 2}, changes{favorite(3)}, []int{1, 2, 3}},
+		{"kept", []int{1, 2, 3}, changes{favorite(2)}, []int{1, 2, 3}},
 		{"inserted", []int{1, 2, 3}, changes{at(4, 1)}, []int{1, 4, 2, 3}},
 		{"moved down", []int{1, 2, 3}, changes{at(1, 2)}, []int{2, 3, 1}},
 		{"moved up", []int{1, 2, 3}, changes{at(3, 0)}, []int{3, 1, 2}},
@@ -193,8 +193,8 @@ func TestArrangingFavorites(t *testing.T) {
 		{"reversed", []int{1, 2, 3}, changes{at(1, 2), at(2, 1), at(3, 0)}, []int{3, 2, 1}},
 		{"others fill the gaps", []int{1, 2, 3, 4}, changes{at(4, 2), at(1, 0)}, []int{1, 2, 4, 3}},
 		{"the last of each counts", []int{1, 2, 3}, changes{at(3, 0), at(1, 2), at(3, 1)}, []int{2, 3, 1}},
-		{"the last has no position", []int{1, 2, 3}, changes{at(3, 0), keep(3)}, []int{1, 2, 3}},
-		{"new ones in their order", []int{1}, changes{keep(3), keep(2), at(4, 0)}, []int{4, 1, 3, 2}},
+		{"the last has no position", []int{1, 2, 3}, changes{at(3, 0), favorite(3)}, []int{1, 2, 3}},
+		{"new ones in their order", []int{1}, changes{favorite(3), favorite(2), at(4, 0)}, []int{4, 1, 3, 2}},
 		{"a tie in the order of the changes", []int{1, 2}, changes{at(3, 1), at(4, 1)}, []int{1, 3, 4, 2}},
 	} {
 		order := make([]views.ID, len(c.order))

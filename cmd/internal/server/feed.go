@@ -40,7 +40,7 @@ func maintainFeed(
 	}
 	failing, forgotten := false, time.Time{}
 	for timer.Sleep(ctx, feedInterval) == nil {
-		err := f.Keep(ctx, system)
+		err := f.Repair(ctx, system)
 		if isBusy(err) {
 			err = nil // its holder does it
 		}

@@ -16,7 +16,7 @@ type party struct {
 	name, kind, phone, city, state *text
 	country                        *text
 	cell                           string
-	keep                           bool
+	keepPersons                           bool
 	columns                        []int
 }
 
@@ -30,7 +30,7 @@ type Party struct {
 type Who struct{ Firms, Persons, Doubtful, Retained int }
 
 func compileParty(f source.Firm, number int, columns *value.Columns) (party, error) {
-	p := party{number: number, cell: f.Cell, keep: f.Persons == "keep"}
+	p := party{number: number, cell: f.Cell, keepPersons: f.Persons == "keep"}
 	for to, v := range map[**text]source.Value{
 		&p.name: f.Name, &p.kind: f.Type, &p.phone: f.Phone, &p.city: f.City, &p.state: f.State, &p.country: f.Country,
 	} {
@@ -119,7 +119,7 @@ func (s *Source) addParty(p *Permit, y *party, name, role string) {
 	switch {
 	case kind == people.Firm:
 		p.Who.Firms++
-	case y.keep:
+	case y.keepPersons:
 		p.Who.Retained++
 	case kind == people.Person:
 		p.Who.Persons++

@@ -75,8 +75,8 @@ type refusal struct {
 
 func (r *refusal) Error() string { return fmt.Sprintf("status %d: %s", r.status, r.text) }
 
-// again reports whether a retry may succeed.
-func (r *refusal) again() bool { return r.status == http.StatusTooManyRequests || r.status >= 500 }
+// temporary reports whether a retry may succeed.
+func (r *refusal) temporary() bool { return r.status == http.StatusTooManyRequests || r.status >= 500 }
 
 // address is the URL of a document.
 func (c *client) address(path string, query url.Values) string {
@@ -99,7 +99,7 @@ func (c *client) get(ctx context.Context, path string, query url.Values, read fu
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if refused && !no.again() {
+		if refused && !no.temporary() {
 			return fault.Wrap(err, fault.BadRequest, "%s refuses the request", c.base.Host)
 		}
 		if attempt == maxAttempts {

@@ -153,7 +153,7 @@ func (r *run) all(ctx context.Context) error {
 	}
 	r.report.Rows, r.report.Total = r.state.Rows, max(r.report.Total, r.state.Rows)
 	r.state = state{Address: r.state.Address, Where: r.state.Where, Newest: max(r.state.Seen, r.state.Newest)}
-	return r.keep()
+	return r.save()
 }
 
 // begin reads the state of an earlier pull. It ignores one of another address or condition.
@@ -172,7 +172,7 @@ func (r *run) begin() error {
 	if r.options.All {
 		r.state.Since = ""
 	}
-	return r.keep()
+	return r.save()
 }
 
 // next fetches a page and appends it to the file. The state is written after the page is on
@@ -199,10 +199,10 @@ func (r *run) next(ctx context.Context, file *os.File) (more bool, err error) {
 	if r.options.Progress != nil {
 		r.options.Progress(r.state.Rows, r.report.Total)
 	}
-	return found.more && len(found.rows) > 0, r.keep()
+	return found.more && len(found.rows) > 0, r.save()
 }
 
-func (r *run) keep() error {
+func (r *run) save() error {
 	if err := durable.ReplaceJSON(r.path, r.state); err != nil {
 		return fault.Wrap(err, fault.Internal, "%s cannot be written", r.path)
 	}

@@ -152,9 +152,9 @@ func TestSODA(t *testing.T) {
 		}
 	}
 	c.rows = 37 // two more, and a change in the second of the last one
-	again, err := Pull(t.Context(), o)
-	if err != nil || !again.Part || again.Since == "" || len(lines(t, again.File)) != 3 || filepath.Base(again.File) != "here-changed.ndjson" {
-		t.Errorf("%+v, %v", again, err)
+	second, err := Pull(t.Context(), o)
+	if err != nil || !second.Part || second.Since == "" || len(lines(t, second.File)) != 3 || filepath.Base(second.File) != "here-changed.ndjson" {
+		t.Errorf("%+v, %v", second, err)
 	}
 	o.All = true
 	if whole, err := Pull(t.Context(), o); err != nil || whole.Part || len(lines(t, whole.File)) != 37 {
@@ -179,8 +179,8 @@ func TestArcGIS(t *testing.T) {
 	if !strings.Contains(c.asked[2], "outSR=4326") || c.tokens[0] != "Bearer secret" {
 		t.Error(c.asked[2], c.tokens[0])
 	}
-	if again, err := Pull(t.Context(), o); err != nil || !again.Part {
-		t.Errorf("%+v, %v", again, err)
+	if second, err := Pull(t.Context(), o); err != nil || !second.Part {
+		t.Errorf("%+v, %v", second, err)
 	}
 	if last := c.asked[len(c.asked)-1]; !strings.Contains(last, "EDITED+%3E%3D+TIMESTAMP") {
 		t.Error(last)

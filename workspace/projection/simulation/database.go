@@ -170,7 +170,7 @@ func (db *database) upsertOverlays(in workspace.ID, d catalog.Dataset, changes [
 			db.onCommit(k)
 			continue
 		}
-		if current, kept := db.overlays[k]; kept {
+		if current, exists := db.overlays[k]; exists {
 			different := false
 			if next, different = c.Change.Apply(current); different && c.Fresh.UpdatedAt.After(next.UpdatedAt) {
 				next.UpdatedAt = c.Fresh.UpdatedAt
@@ -184,8 +184,8 @@ func (db *database) upsertOverlays(in workspace.ID, d catalog.Dataset, changes [
 
 // overlayOf is nil for a record that is not in the book.
 func (db *database) overlayOf(k key) *book.Overlay {
-	overlay, kept := db.overlays[k]
-	if !kept {
+	overlay, exists := db.overlays[k]
+	if !exists {
 		return nil
 	}
 	return &overlay
@@ -296,7 +296,7 @@ func (db *database) record(k key) held.Record {
 		Digest:  bytes.Clone(r.digest),
 		Views:   slices.Clone(db.members[k]),
 	}
-	if o, kept := db.overlays[k]; kept {
+	if o, exists := db.overlays[k]; exists {
 		h.Overlay = &o
 	}
 	return h

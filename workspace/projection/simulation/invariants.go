@@ -28,7 +28,7 @@ type state struct {
 // recordCommit stores the state of a record after a commit.
 func (w *world) recordCommit(k key) {
 	s := state{commit: w.commits.Add(1), views: slices.Clone(w.db.members[k])}
-	if o, kept := w.db.overlays[k]; kept {
+	if o, exists := w.db.overlays[k]; exists {
 		s.inBook = true
 		s.status, _ = o.Values["workspace_status"].(string)
 	}
@@ -103,8 +103,8 @@ func (w *world) differences() (list []string) {
 	}
 	for _, k := range w.db.order {
 		r := w.db.rows[k]
-		_, kept := w.db.overlays[k]
-		if held := kept || len(w.db.members[k]) > 0; !held && r.stubSince.IsZero() && !w.isPoisoned(k.workspace) {
+		_, exists := w.db.overlays[k]
+		if held := exists || len(w.db.members[k]) > 0; !held && r.stubSince.IsZero() && !w.isPoisoned(k.workspace) {
 			list = append(list, k.String()+": nothing holds it, and its stub would stay for ever")
 		}
 		if (r.lost != 0 || r.viewDeleted != 0) && !w.isPoisoned(k.workspace) {

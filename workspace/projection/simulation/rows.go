@@ -211,7 +211,7 @@ func (db *database) finished(k key, r *row, p held.ProjectionResult) {
 	} else if p.Written || r.stubSince.IsZero() {
 		r.stubSince = db.clock()
 	}
-	if o, kept := db.overlays[k]; kept && p.Score != nil {
+	if o, exists := db.overlays[k]; exists && p.Score != nil {
 		o.Score, o.Trend, o.ScoredAt = p.Score.Score, p.Score.Trend, p.Score.At
 		db.overlays[k] = o
 	}
@@ -303,7 +303,7 @@ func (s *rows) Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset,
 	return read(ctx, s.postgresModel, fmt.Sprintf("Overlays %s %s %s", short(in), d, ids(records)), func() map[uuid.UUID]book.Overlay {
 		found := map[uuid.UUID]book.Overlay{}
 		for _, id := range records {
-			if o, kept := s.db.overlays[key{in, d, id}]; kept {
+			if o, exists := s.db.overlays[key{in, d, id}]; exists {
 				found[id] = o
 			}
 		}

@@ -130,8 +130,8 @@ func (s *system) BumpRecords(ctx context.Context, d catalog.Dataset, records []s
 func (s *system) BumpOldScores(ctx context.Context, age time.Duration, limit int) (int64, error) {
 	return read(ctx, s.postgresModel, "BumpOldScores", func() (n int64) {
 		for _, k := range s.db.order {
-			o, kept := s.db.overlays[k]
-			if r := s.db.rows[k]; kept && k.dataset == catalog.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() &&
+			o, exists := s.db.overlays[k]
+			if r := s.db.rows[k]; exists && k.dataset == catalog.Accounts && o.ScoredAt.Before(s.db.clock().Add(-age)) && !r.pending() &&
 				n < int64(limit) {
 				s.db.bump(r)
 				n++
