@@ -12,9 +12,9 @@ import (
 	"atlas/search/document"
 )
 
-// A signal arrives when Atlas first has it (docs/data.md, "Arrival of signals"). A load
-// takes over the arrivals of served signals, which it reads in the order of ids along with
-// its own. All other signals arrive with the load.
+// A signal arrives when Atlas first has it (docs/data.md, "Arrival of signals"). A load takes
+// the arrivals of signals that are served over; it reads them in the order of ids, next to its
+// own signals. All other signals arrive with the load.
 
 // beginArrivals decides when the new signals arrive.
 func (l *load) beginArrivals(ctx context.Context) (err error) {
@@ -76,7 +76,7 @@ func (l *load) arrivals(ctx context.Context, d catalog.Dataset, after []byte) (a
 }
 
 // of returns when the record arrived, 0 if the version of Atlas that first had it stored no
-// arrivals. Call it with ids in ascending order.
+// arrivals. Call it in ascending order of ids.
 func (a *arrivals) of(id []byte) int64 {
 	if a == nil {
 		return 0

@@ -11,10 +11,10 @@ import (
 	"atlas/search/document"
 )
 
-// build sends the documents of a dataset to the pipeline and collects the links from the
-// dataset to its parents, starting at the last checkpoint. The links from its children must
-// be complete. When it returns, its own links are complete, and the last documents may
-// still be in flight.
+// build sends the documents of a dataset to the pipeline, starting at the last checkpoint, and
+// collects the links from the dataset to its parents. The links from its children must be
+// complete. When it returns, its own links are complete; the last documents may still be in
+// flight.
 func (l *load) build(ctx context.Context, d catalog.Dataset, sorted map[catalog.Dataset]*extsort.Sorter, p *pipeline) error {
 	records, state := sorted[d], l.state.Datasets[d]
 	if state.Indexed {
@@ -93,8 +93,8 @@ func (l *load) compactRecords(ctx context.Context, d catalog.Dataset, records *e
 	return l.compact(ctx, records, p, func() { l.state.Datasets[d].Runs = records.Runs() })
 }
 
-// compact merges files until they can all be read at once. takeOver stores the merged files
-// in the state.
+// compact merges files until all can be read at once. takeOver replaces the files in the state
+// by the merged ones.
 func (l *load) compact(ctx context.Context, s *extsort.Sorter, p *pipeline, takeOver func()) error {
 	return s.Compact(ctx, func() error {
 		return p.commitAndWait(ctx, func(context.Context) error {
@@ -130,8 +130,8 @@ func (l *load) parentLinks(d catalog.Dataset) map[catalog.Relation]*extsort.Sort
 	return up
 }
 
-// checkWritten fails if Elasticsearch refused every document of a dataset: then single
-// records are not the cause.
+// checkWritten fails if Elasticsearch refused every document of a dataset: then the cause is
+// not in single records.
 func (l *load) checkWritten(d catalog.Dataset) error {
 	s := l.state.Datasets[d]
 	if s.Refused > 0 && s.Documents == 0 {

@@ -12,9 +12,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// state is the progress of a load: the content of a checkpoint and the source of the
-// report. It changes only at checkpoints. A process that resumes the load repeats and
-// counts everything after the last checkpoint.
+// state is the progress of a load: the content of a checkpoint, and what the report counts. It
+// changes only at checkpoints, because a resumed load repeats and counts everything after the
+// last one.
 type state struct {
 	// Resumed counts the processes that resumed the load.
 	Resumed int `json:"resumed"`
@@ -26,13 +26,12 @@ type state struct {
 	Links map[string][]extsort.Run `json:"links"`
 	// Created means that the new indices exist, with all documents that the datasets count.
 	Created bool `json:"created"`
-	// Arrival is when the new signals arrive, in milliseconds since 1970. New signals are
-	// those that the index ArrivedIn lacks; for the others, it has the arrival. "" is no
-	// index.
+	// Arrival is when new signals arrive, in milliseconds since 1970: those that the index
+	// ArrivedIn lacks ("": no index). That index has the arrivals of all others.
 	Arrival   int64  `json:"arrival"`
 	ArrivedIn string `json:"arrived_in"`
-	// Suppressions is the position in the list of suppressions (erasure.Set.Through) up to
-	// which lines were left out; SuppressionsKnown means that the list was read.
+	// Suppressions is the position in the list of suppressions (erasure.Set.Through) that
+	// reading began with. SuppressionsKnown means that the list was read.
 	Suppressions      int64 `json:"suppressions"`
 	SuppressionsKnown bool  `json:"suppressions_known"`
 	// SuppressedIDs are the records that other values left out, whose ids are to be suppressed.
@@ -75,7 +74,7 @@ type counters struct {
 	Replaced  int64 `json:"replaced"`
 	Merged    int64 `json:"merged"`
 	BadMerges int64 `json:"bad_merges"`
-	// Suppressed counts suppressed records, SuppressedLines suppressed lines that are not
+	// Suppressed counts suppressed records, SuppressedLines suppressed lines that are no
 	// records.
 	Suppressed      int64   `json:"suppressed"`
 	SuppressedLines int64   `json:"suppressed_lines"`

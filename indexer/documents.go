@@ -34,11 +34,10 @@ type DocumentOptions struct {
 }
 
 // Documents builds the documents that Load would write, by the same reading, sorting and
-// joining, and passes them to take instead of Elasticsearch: dataset by dataset in the
-// order of catalog.Datasets, in batches of about BatchBytes. A batch is sorted by id; the
-// batches are in no order. Calls of take do not overlap. The batch is valid until take
-// returns, and an error of take ends the work. The report is that of a load without refused
-// documents.
+// joining, and passes them to take: dataset by dataset in the order of catalog.Datasets, in
+// batches of about BatchBytes. A batch is sorted by id, but the batches are in no order. Calls
+// of take do not overlap; a batch is valid until take returns, and an error of take ends the
+// work. The report is that of a load in which Elasticsearch refused nothing.
 func Documents(ctx context.Context, o DocumentOptions, take func(catalog.Dataset, []Document) error) (Report, error) {
 	l, err := newDryRun(o)
 	if err != nil {

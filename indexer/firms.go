@@ -10,10 +10,10 @@ import (
 	"atlas/search/document"
 )
 
-// Documents of projects contain the names of their firms, against the direction of a load,
-// which builds children first. So a first pass over the sorted records collects the names
-// for each project: links of projects are sorted by account and joined with the accounts,
-// and the result is sorted by project. A resumed load repeats the pass.
+// Documents of projects have the names of their firms, but a load builds children before
+// parents. So a first pass over the sorted records collects the names: links of projects are
+// sorted by account and joined with the accounts, and the result is sorted by project. A
+// resumed load repeats the pass.
 
 // firmKeySize is the size of the keys of both sorts: two ids.
 const firmKeySize = 2 * idSize

@@ -115,8 +115,8 @@ func (l *load) createIndices(ctx context.Context) error {
 	return l.awaitReplicas(ctx, replicas)
 }
 
-// createIndex creates an index of the new generation. An existing one is from an earlier
-// attempt whose response was lost: nothing else uses the name, and a resumed load has
+// createIndex creates an index of the new generation. It accepts an existing one, which an
+// attempt with a lost response created: nothing else uses the name, and a resumed load has
 // deleted the indices of earlier processes.
 func (l *load) createIndex(ctx context.Context, name string, body []byte) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.EnsureIndex(ctx, name, body) })
@@ -211,7 +211,7 @@ func (l *load) switchAliases(ctx context.Context) error {
 	}
 	var unknown error // not retried
 	err = l.Retry.Do(ctx, func(ctx context.Context) (err error) {
-		// If a switch takes effect only after the aliases were read, the next attempt fails
+		// A switch may take effect after the aliases were read. Then the next attempt fails,
 		// and reads them a second time.
 		l.report.Switched, err = switching.Switch(ctx, changes, indices,
 			fmt.Sprintf("elasticsearch did not say whether the generation %s is served now, and nothing was deleted", l.report.Generation))

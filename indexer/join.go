@@ -69,10 +69,9 @@ func (c *chunk) add(payload []byte) span {
 // file.
 const rangeBytes = 256 << 20
 
-// joiner merges the records of a dataset, in the order of their ids, with the links to
-// them, and sends each with its children. Of records with the same id it uses the first. A
-// parent with millions of children takes no more memory than one with catalog.MaxChildren:
-// the others are only counted.
+// joiner merges the records of a dataset with the links to them by id, and sends each record
+// with its children. Of records with the same id it uses the first. It only counts children
+// beyond catalog.MaxChildren, so a parent with millions of them takes no more memory.
 type joiner struct {
 	load     *load
 	of       *idRange // the one being filled

@@ -55,8 +55,7 @@ func Load(ctx context.Context, o Options) (Report, error) {
 
 // newLoad returns a load that has not begun.
 func newLoad(o Options, now time.Time) *load {
-	// The generation's name has the same second, so that verifying can give records the
-	// same time.
+	// The generation's name has whole seconds too, so verifying can give records the same time.
 	started := now.Truncate(time.Second)
 	l := &load{
 		Options: o, began: now, started: started, saved: time.Now(), state: newState(),
@@ -99,8 +98,8 @@ type load struct {
 	meter   Meter
 	// suppressed are the records that are left out.
 	suppressed *erasure.Set
-	// badInput means that the content of an input does not match its name, discard that the
-	// new indices are useless.
+	// badInput means that the content of an input does not match its name, discard that the new
+	// indices cannot be used.
 	badInput, discard bool
 }
 
@@ -139,8 +138,7 @@ func (l *load) run(ctx context.Context) (err error) {
 	if err := l.openInputs(); err != nil {
 		return l.noteBadInput(err)
 	}
-	// This comes before the long work, so that an unavailable Elasticsearch is reported at
-	// once.
+	// Before the long work, so that an unavailable Elasticsearch is reported at once.
 	if err := l.deleteUnfinished(ctx); err != nil {
 		return err
 	}

@@ -13,12 +13,12 @@ import (
 	"atlas/search/document"
 )
 
-// A merge is a line that merges a record into another. It has no document. Its target must
-// be in the load, or be merged into a record that is. Other merges are found before the
-// documents of the dataset are built; they become dead letters.
+// A merge is a line that merges a record into another. It has no document. Its target must be
+// in the load, or be merged into a record that is. All others are found before the documents of
+// the dataset are built, and become dead letters.
 
-// findUnmerged finds the merges of a dataset that cannot be applied, unless the state has
-// them, and stores the others for the feed.
+// findUnmerged finds the merges of a dataset that cannot be applied, unless the state has them,
+// and stores those that can for the feed.
 func (l *load) findUnmerged(ctx context.Context, d catalog.Dataset, records *extsort.Sorter, p *pipeline) error {
 	s := l.state.Datasets[d]
 	if s.MergeLines == 0 || s.Resolved {

@@ -12,11 +12,10 @@ import (
 	"atlas/search/document"
 )
 
-// pipeline carries the documents of all datasets: builders fill requests, dataset by
-// dataset, Senders write them, and one goroutine commits. Only the committing goroutine
-// changes the state of the load. The builders of a dataset begin when those of its children
-// are done, while the last requests of the children are still in flight, so that
-// Elasticsearch is never idle in between.
+// pipeline carries the documents of all datasets: builders fill requests, dataset by dataset,
+// Senders write them, and one goroutine commits. Only that goroutine changes the state of the
+// load. The builders of a dataset begin when those of its children are done, even if requests
+// of the children are still in flight: so Elasticsearch is never idle.
 type pipeline struct {
 	requests chan *request
 	free     chan *request // for builders to fill
@@ -124,8 +123,8 @@ func (l *load) bulk(ctx context.Context, d catalog.Dataset, r *request) ([]elast
 	return l.Elastic.Bulk(ctx, l.loadingAlias(d), &r.Batch, l.Retry)
 }
 
-// refresh makes the documents of a dataset searchable while those of the next are written.
-// Until then they would use a part of the memory in which Elasticsearch collects segments.
+// refresh makes the documents of a dataset searchable while those of the next are written. That
+// frees memory in which Elasticsearch collects segments.
 func (l *load) refresh(ctx context.Context, d catalog.Dataset) error {
 	return l.Retry.Do(ctx, func(ctx context.Context) error { return l.Elastic.Refresh(ctx, l.indexName(d)) })
 }

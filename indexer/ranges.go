@@ -12,10 +12,9 @@ import (
 	"atlas/search/catalog"
 )
 
-// A load is divided into ranges: a lineRange is lines of a file, an idRange records of a
-// dataset in the order of their ids. Each ends with a checkpoint. Workers wait for each
-// other at the end of a range, so that all of it is on disk before any of them starts the
-// next.
+// A load is divided into ranges: a lineRange has lines of a file, an idRange has records of a
+// dataset in the order of their ids. Each ends with a checkpoint: workers wait for each other,
+// so that all of it is on disk before any of them starts the next.
 
 // barrier lets a number of goroutines wait for each other.
 type barrier struct {
@@ -62,8 +61,8 @@ type idRange struct {
 	// links are the files of links that include those of the range.
 	links map[string][]extsort.Run
 
-	// pending counts requests, plus one while more requests can follow. written is
-	// closed when it is zero.
+	// pending counts requests, plus one as long as more can follow. written is closed when it
+	// is zero.
 	pending atomic.Int64
 	written chan struct{}
 }

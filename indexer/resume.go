@@ -95,9 +95,8 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 		}
 		if l.state.Created {
 			l.note("the indices that were being filled are gone; they are filled anew")
-			// A load that ended while it created the indices still has the previous
-			// checkpoint, without the length of the dead letters at the end of
-			// reading.
+			// The checkpoint of a load that ended while it created the indices is older than
+			// the end of reading, and has no length of the dead letters at that point.
 			l.state.resetIndex()
 		}
 	}

@@ -95,8 +95,8 @@ type search struct {
 	report  Report
 	dir     string
 	records *records
-	// sharing is how many records have a name, by its hash, for names of more than two
-	// records.
+	// sharing is how many records have a name, by the hash of the name, if more than two have
+	// it.
 	sharing map[uint64]int
 }
 

@@ -13,9 +13,9 @@ type Iterator struct {
 	err     error
 }
 
-// Open merges files of a folder: Dir, KeySize and Keep of the options apply. Without Keep,
-// files are removed when they end, or by Close. The first entry is the first whose key has
-// a prefix larger than start; nil means the first of all.
+// Open merges files of a folder, with the Dir, KeySize and Keep of the options. Without Keep, a
+// file is removed when it ends, or by Close. The first entry is the first whose key has a
+// prefix larger than start; nil is the first of all.
 func Open(ctx context.Context, opts Options, runs []Run, start []byte) (*Iterator, error) {
 	it := &Iterator{}
 	for i, from := range runs {

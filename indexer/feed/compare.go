@@ -20,8 +20,8 @@ import (
 	"atlas/search/document"
 )
 
-// compare writes the differences between the records of a generation and of the previous
-// ones, joined by commas. false: one of those no longer exists.
+// compare writes the differences of a generation from the previous ones, joined by commas. It
+// returns false if one of these no longer exists.
 func (f *Feed) compare(ctx context.Context, from, to string) (bool, error) {
 	if from == "" {
 		return false, nil
@@ -77,8 +77,8 @@ type comparison struct {
 	doubtful      []uuid.UUID // records whose documents differ
 }
 
-// refresh makes searchable what the comparison reads: a delta may have been killed before
-// its refresh, also in a generation that was served then.
+// refresh makes searchable what the comparison reads. A delta may have been killed before its
+// refresh, and its generation may not be served any more.
 func (c *comparison) refresh(ctx context.Context) error {
 	for _, index := range []string{c.before, c.after} {
 		if err := c.Retry.Do(ctx, func(ctx context.Context) error { return c.Elastic.Refresh(ctx, index) }); err != nil {

@@ -21,9 +21,9 @@ type digests struct {
 	open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)
 }
 
-// UseDigests says how to read the ids and digests of the documents of a generation that was
-// just loaded: keys are ids, payloads 8 bytes, big-endian. open returns nil if they are not
-// known. The generation must not have changed since.
+// UseDigests tells the feed how to read the ids and digests of the documents of a generation
+// that was just loaded and not changed since. Keys are ids; payloads have 8 bytes, big-endian.
+// open returns nil if there are none.
 func (f *Feed) UseDigests(generation string, open func(context.Context, catalog.Dataset) (*extsort.Iterator, error)) {
 	if f != nil {
 		f.digests = digests{generation, open}

@@ -72,9 +72,9 @@ func (f *Feed) BeginDelta(ctx context.Context, delta string, now time.Time) (arr
 	return f.nextArrival(ctx)
 }
 
-// Arrive returns the arrival of the new signals of a load: the present by the clock of the
-// Store, but later than all earlier arrivals. It first settles unfinished writers, so that
-// nothing with an earlier arrival becomes visible later. A nil *Feed returns now.
+// Arrive returns the arrival of the new signals of a load: now by the clock of the Store, but
+// later than all earlier arrivals. It first settles unfinished writers, so that no earlier
+// arrival becomes visible later. A nil *Feed returns now.
 func (f *Feed) Arrive(ctx context.Context, now time.Time) (at time.Time, err error) {
 	if f == nil {
 		return now.Truncate(time.Millisecond), nil
@@ -116,8 +116,8 @@ func (f *Feed) Append(ctx context.Context, delta string, list []changes.Change) 
 	return f.Retry.Do(ctx, func(ctx context.Context) error { return f.Store.AppendChanges(ctx, delta, list) })
 }
 
-// Publish publishes the changes of the writer. Searches must see them. Changes are
-// published only once. If a backend was restored meanwhile, the feed starts over instead.
+// Publish publishes the changes of the writer, once. Searches must see them already. If a
+// backend was restored meanwhile, the feed starts over instead.
 func (f *Feed) Publish(ctx context.Context, writer string) error {
 	if f == nil {
 		return nil
@@ -180,9 +180,8 @@ func (f *Feed) Switching(ctx context.Context, from, to string) error {
 	})
 }
 
-// Switched is called after searches were switched to a generation: it compares it with the
-// previous one and publishes the differences. A second call continues where a process was
-// killed.
+// Switched is called after searches were switched to a generation: it publishes the differences
+// from the previous one. After a crash the next call continues.
 func (f *Feed) Switched(ctx context.Context, to string) error {
 	if f == nil {
 		return nil
@@ -242,8 +241,8 @@ func (f *Feed) startOver(ctx context.Context) error {
 	})
 }
 
-// Settle ends what a writer other than next left unfinished, publishes a switch that was
-// not announced, and starts the feed over if a backend was restored to an earlier time.
+// Settle ends what a writer other than next left unfinished, publishes an unannounced switch,
+// and starts the feed over if a backend was restored to an earlier time.
 func (f *Feed) Settle(ctx context.Context, next string) error {
 	var is situation
 	err := f.Retry.Do(ctx, func(ctx context.Context) (err error) {
@@ -276,8 +275,8 @@ func (f *Feed) Settle(ctx context.Context, next string) error {
 	if !is.switched() {
 		return f.Retry.Do(ctx, func(ctx context.Context) error { return f.mark(ctx, is.served) })
 	}
-	// Its signals may have arrived at any time up to now. This comes first, because a
-	// repeated call continues after begin.
+	// Signals of that generation may have arrived at any time up to now. This comes before
+	// begin, after which a repeated call does not come here.
 	if _, err := f.nextArrival(ctx); err != nil {
 		return err
 	}
@@ -343,8 +342,8 @@ func (f *Feed) correct(ctx context.Context, delta string) error {
 					return err
 				}
 				after = list[len(list)-1].Seq
-				// The corrections come later in the feed. If they are read a second time,
-				// they are right then.
+				// The corrections come later in the feed, and are right then even if they are
+				// read a second time.
 				return f.Store.AppendChanges(ctx, delta, corrections)
 			})
 			if err != nil {

@@ -50,9 +50,9 @@ func (f *Feed) hasMerges(ctx context.Context, d catalog.Dataset, to string) (has
 	return has, err
 }
 
-// setMerges turns deletions into merges if the later generation merges the records, or if
-// merges of them were published: searches may have been switched to a generation that has
-// the record, and back.
+// setMerges turns deletions into merges if the later generation merges the records. It also
+// does so if the feed published their merges: searches may have been switched to a generation
+// that has the record, and back.
 func (c *comparison) setMerges(ctx context.Context) error {
 	if c.merges {
 		of := func(ctx context.Context, d catalog.Dataset, ids []uuid.UUID) (map[uuid.UUID]uuid.UUID, error) {
@@ -88,8 +88,8 @@ func setMerges(
 	return err
 }
 
-// appendMerges writes the merges of a generation whose records the previous generation did
-// not have either, unless they were published.
+// appendMerges writes the unpublished merges of a generation whose records the previous
+// generation lacked too.
 func (f *Feed) appendMerges(ctx context.Context, d catalog.Dataset, to string) error {
 	for after, more := uuid.Nil, true; more; {
 		var list []changes.Change

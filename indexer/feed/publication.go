@@ -13,9 +13,9 @@ import (
 	"atlas/internal/elastic"
 )
 
-// Elasticsearch stores the id of the last publication in a document. Only a process that
-// has read it replaces it: the write of a process that was killed, or lost its lease, may
-// arrive late, and must not undo another's.
+// Elasticsearch stores the id of the last publication in a document. Only a process that has
+// read the document replaces it: the late write of a process that was killed, or lost its
+// lease, must not undo another's.
 
 // publication is the document with the id of the last publication.
 type publication struct {

@@ -11,10 +11,10 @@ import (
 	"atlas/search/changes"
 )
 
-// A program that does not know the feed may switch searches. If it switches away and back
-// between two checks, the same generation is served, but followers may have read records of
-// another. So Atlas marks the search aliases with each of its switches: a switch by another
-// program leaves them unmarked.
+// A program that does not know the feed may switch searches away and back between two checks.
+// The served generation is then the same, but followers may have read another. So Atlas marks
+// the search aliases with each of its switches, and a switch by another program leaves them
+// unmarked.
 
 // situation is the state to settle.
 type situation struct {
@@ -25,14 +25,14 @@ type situation struct {
 	restored bool
 }
 
-// switched reports whether searches use another generation than the feed knows of, or may
-// have used another meanwhile.
+// switched reports whether searches use, or may have used meanwhile, another generation than
+// the feed knows.
 func (s situation) switched() bool {
 	return s.served != "" && (s.served != s.Generation || s.moved())
 }
 
-// moved reports whether another program has moved the aliases to the served generation
-// after Atlas had.
+// moved reports whether another program moved the aliases to the served generation after Atlas
+// did.
 func (s situation) moved() bool { return !s.marked && slices.Contains(s.Marked, s.served) }
 
 // newlyMarked reports whether the feed does not know yet that the aliases are marked.
@@ -40,9 +40,9 @@ func (s situation) newlyMarked() bool {
 	return s.marked && (len(s.Marked) != 1 || s.Marked[0] != s.served)
 }
 
-// origins are the generations that followers may have read before a switch that was not
-// announced, joined by commas: the last published one, and those that may have been served
-// in between. "" if they are not known.
+// origins are the generations that followers may have read before an unannounced switch, joined
+// by commas: the last published one, and those that may have been served since. "" if they are
+// not known.
 func (s situation) origins() string {
 	list := slices.Clone(s.others)
 	switch {
@@ -70,7 +70,7 @@ func (f *Feed) look(ctx context.Context) (is situation, err error) {
 	return is, err
 }
 
-// mark marks the aliases of a generation, if it is served and this process may, and stores
+// mark marks the aliases of a generation if it is served and this process may, and stores
 // whether they are marked.
 func (f *Feed) mark(ctx context.Context, served string) error {
 	is, err := f.look(ctx)
@@ -83,8 +83,7 @@ func (f *Feed) mark(ctx context.Context, served string) error {
 			return err
 		}
 		err = f.Elastic.ChangeAliases(ctx, generation.Marks(f.Names, all))
-		// Servers need not have the privilege. Nor does it succeed if another program has
-		// switched.
+		// A server need not have the privilege, and another program may have switched.
 		if answer, ok := errors.AsType[*elastic.Error](err); err != nil && (!ok || answer.Class() != elastic.Rejected) {
 			return err
 		}

@@ -12,9 +12,8 @@ import (
 // trade is the main type of an account.
 func trade(i int64) string { return trades[i%int64(len(trades))] }
 
-// accountName returns an account's name and domains, which its contacts need too.
-// One account in five has no domain, one in ten several, and one in fifty that of
-// the account before it.
+// accountName returns an account's name and its domains, which its contacts use. One account in
+// five has no domain, one in ten has several, one in fifty shares that of the previous account.
 func (w world) accountName(d dice, i int64) (name string, domains []string) {
 	d.set(w, accountName, i)
 	name = d.firmName(i)

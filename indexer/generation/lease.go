@@ -9,10 +9,9 @@ import (
 
 // Lease admits one writer of global records at a time, across processes and machines.
 type Lease interface {
-	// WithLease runs work while who holds the lease of that name, and ends the context of
-	// work, with a cause, when the lease is lost. If another holder has the lease, it
-	// returns an error that names the holder, without running work. After a crash the lease
-	// expires within ttl.
+	// WithLease runs work while who holds the lease of that name. When the lease is lost it
+	// ends the context of work, with a cause. If another holder has the lease, work does not
+	// run, and the error names the holder. After a crash the lease expires within ttl.
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
@@ -23,8 +22,8 @@ type NamedLease interface {
 	WithNamedLease(ctx context.Context, name, holder string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// LeaseName is the lease of everything that writes global records, LeaseTTL how long it
-// outlives a crash.
+// LeaseName is the lease of every writer of global records, LeaseTTL how long it outlives a
+// crash.
 const (
 	LeaseName = "writing global records"
 	LeaseTTL  = 30 * time.Second

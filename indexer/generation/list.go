@@ -147,8 +147,8 @@ func setStates(all []*Generation) {
 			g.State = Unfinished
 		}
 	}
-	// The newest of those before the served one. Without any, the newest of those after it,
-	// which a rollback left.
+	// Previous is the newest one before the served one or, without any, the newest one after
+	// it, which a rollback left.
 	for _, from := range [][]*Generation{all[served+1:], all[:max(served, 0)]} {
 		for _, g := range from {
 			if g.State == Complete {

@@ -48,8 +48,8 @@ type Feed interface {
 	// Arrive returns when the new signals of a load arrive: now, but later than everything
 	// published.
 	Arrive(ctx context.Context, now time.Time) (time.Time, error)
-	// Arriving reports whether at is still the last arrival: no other writer has got an
-	// arrival, or published a switch, since.
+	// Arriving reports whether at is still the last arrival: since then no writer got an
+	// arrival or published a switch.
 	Arriving(ctx context.Context, at time.Time) (bool, error)
 }
 
@@ -63,9 +63,8 @@ func (e *UnknownSwitchError) Error() string { return errors.Join(e.Change, e.Loo
 func (e *UnknownSwitchError) Unwrap() []error { return []error{e.Change, e.Look} }
 
 // Switch changes aliases in one step, so that searches use the indices of a generation, and
-// reports whether they do. The answer of Elasticsearch may be lost although the switch was
-// made: after an error the aliases are read. unknown is the message if they cannot be read
-// (fault.Unavailable).
+// reports whether they do. The switch can be made and its answer lost, so after an error it
+// reads the aliases. If it cannot, the error has the message unknown (fault.Unavailable).
 func (o Options) Switch(ctx context.Context, changes []elastic.AliasChange, to []string, unknown string) (bool, error) {
 	if err := o.announce(ctx, to); err != nil {
 		return false, err
@@ -101,8 +100,8 @@ func (o Options) announce(ctx context.Context, to []string) error {
 	return o.Feed.Switching(ctx, ServedOf(o.Names, now), o.Names.GenerationOf(string(now[i].Dataset), to[0]))
 }
 
-// mark marks the added search aliases, so that the feed can see whether a program that does
-// not know it has moved them since.
+// mark marks the added search aliases: a program that does not know the feed moves them without
+// marks.
 func (o Options) mark(changes []elastic.AliasChange) []elastic.AliasChange {
 	if o.Feed == nil {
 		return changes

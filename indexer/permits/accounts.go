@@ -85,8 +85,8 @@ func (a *accounts) read(path string) error {
 	}
 }
 
-// writeAccounts writes the accounts of the source's own firms, the merges of firms that are
-// now other accounts, and the firms of the state.
+// writeAccounts writes the accounts of the source's own firms, merges of firms that became
+// other accounts, and the firms of the state.
 func (r *run) writeAccounts() error {
 	r.settle()
 	for _, f := range r.firms.order {
@@ -218,8 +218,8 @@ func (k *knownAccount) learn(types []string) {
 	}
 }
 
-// writeLearnt reports what the source states about accounts that are not its own, and
-// writes it into their full records if requested.
+// writeLearnt reports what the source states about existing accounts and, if requested, writes
+// it into their full records.
 func (r *run) writeLearnt() error {
 	for _, k := range r.known.list {
 		if len(k.learnt) == 0 {

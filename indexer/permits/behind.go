@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// behind writes in its own goroutine, in the order of the calls: packing a state takes a
-// third of the time of making its lines. close returns the error of a write.
+// behind writes in its own goroutine, in the order of the calls: packing a state takes a third
+// as long as making its lines. close returns the error of a write.
 type behind struct {
 	blocks chan []byte
 	ended  chan struct{}

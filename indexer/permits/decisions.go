@@ -18,7 +18,7 @@ import (
 //	different:
 //	  - [Acme Homes Inc, 0f0c3ad5-8a3e-5c1b-9d5e-3a1f0b7c2d11]
 type decisions struct {
-	// Same are groups: all firms of a group become its first account id, else its first
+	// Same are groups of firms that are one: the first account id of a group, else its first
 	// firm.
 	Same      [][]string `yaml:"same"`
 	Different [][]string `yaml:"different"`

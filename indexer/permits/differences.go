@@ -23,9 +23,8 @@ type before struct {
 	Completed   time.Time `json:"completed_at"`
 }
 
-// differences are the events of a permit since an earlier version. Their signals have the
-// day of the files, which is part of their ids: converting the same files twice yields the
-// same signals.
+// differences are the events of a permit since an earlier version. Their ids contain the day of
+// the files, so that converting the same files twice yields the same signals.
 func (r *run) differences(k *storedPermit, p *permit.Permit, gc string) []event {
 	if r.asOf.IsZero() {
 		return nil

@@ -218,8 +218,8 @@ func newCandidates(firms []*firm) *candidates {
 	return &candidates{by: map[uint64][]*candidate{}, cut: cutLength(firms)}
 }
 
-// cutLength is the length at which a source cuts names off: that of its longest names, if
-// it is not short and several names have it.
+// cutLength is the length at which a source cuts names off, 0 if it does not: the length of the
+// longest names if several have it and it is neither short nor very long.
 func cutLength(firms []*firm) int {
 	longest, several := 0, 0
 	for _, f := range firms {

@@ -7,8 +7,7 @@ import (
 
 var accountsKey = []byte(`"account_ids":[`)
 
-// resolve replaces the firms' own ids in a line by the ids of their accounts, without
-// duplicates.
+// resolve replaces the firms' own ids in a line by those of their accounts, without duplicates.
 func (r *run) resolve(line []byte, links map[string]string) []byte {
 	at := bytes.Index(line, accountsKey)
 	if len(links) == 0 || at < 0 {

@@ -38,8 +38,8 @@ func ConvertSample(ctx context.Context, options Options, today time.Time) (*Repo
 	return Convert(ctx, options)
 }
 
-// derivedEvents returns events that a permit implies without a date: they get the day of
-// issue, by which the contractor must be known, and after which work may begin.
+// derivedEvents returns events that a permit implies without a date. They get the day of issue:
+// the contractor must be known by then, and work may begin after it.
 func derivedEvents(p *permit.Permit, title string) []event {
 	if p.Permitted.IsZero() {
 		return nil
@@ -189,8 +189,7 @@ func (c *cast) hire(f *firm, at time.Time) *member {
 		idle:    c.people%idleEvery == idleAt,
 	}
 	m.title = fiction.Title(r, m.role) + mark
-	// The first contacts of the two firms with a common domain share one
-	// address there.
+	// The first contacts of two firms with a common domain share an address in it.
 	if len(t.members) == 0 && len(c.firms) >= 2 && f == c.firms[1] {
 		m.email = sharedBox + "@" + c.firms[0].people.domains[0]
 	}

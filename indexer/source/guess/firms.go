@@ -54,8 +54,8 @@ func (w *writer) isName(c *column) bool {
 	return (c.firms+c.persons)*3 > c.judged
 }
 
-// groupOf is the pattern of the name of a column, with # for a number in it, and the number
-// of such columns; the name itself and 0 if there are no others.
+// groupOf returns the pattern of numbered columns that a column belongs to, with # for the
+// number, and how many there are. Of others it returns the name and 0.
 func (w *writer) groupOf(c *column) (string, int) {
 	for pattern, most := range w.groups {
 		for n := 1; n <= most; n++ {

@@ -22,8 +22,8 @@ func Split(cell, form string, trade bool) []string {
 	return []string{cell}
 }
 
-// firmSide is the side of a comma with the firm; the whole cell if there is no comma, or if
-// only a legal form follows it ("Carl Electric Co., Inc").
+// firmSide is the side of a comma that names the firm. It is the whole cell without a comma, or
+// if only a legal form follows it ("Carl Electric Co., Inc").
 func firmSide(cell string, trade, firmFirst bool) string {
 	at := strings.IndexByte(cell, ',')
 	if firmFirst {
@@ -73,8 +73,8 @@ func WithoutCare(name string) string {
 // slash separates several names: "Jane Doe / Acme Inc".
 var slash = regexp.MustCompile(`\s+/+\s+`)
 
-// WithoutPersons is a name without the persons that slashes separate from firms. If there
-// are only persons, it is the first.
+// WithoutPersons removes from a name the persons that slashes separate from firms. Of persons
+// only, it leaves the first.
 func WithoutPersons(name string) string {
 	sides := slash.Split(name, -1)
 	if len(sides) == 1 {

@@ -39,8 +39,7 @@ const (
 // result is the value of a text for a row.
 type result struct {
 	text string
-	// cell is the key that was looked up in a table, and unmapped whether the table lacks
-	// it.
+	// cell is the key that was looked up in a table, unmapped whether the table lacks it.
 	cell     string
 	unmapped bool
 }
@@ -151,8 +150,8 @@ func (t *text) result(s string) result {
 	return r
 }
 
-// readFirst is the first of several texts with a value. If all tables lack it, it is
-// unmapped.
+// readFirst is the first of several texts that has a value. It is unmapped if all tables lack
+// it.
 func (t *text) readFirst(cell func(int) string) result {
 	var last result
 	for i, f := range t.first {
