@@ -66,8 +66,8 @@ type Key struct {
 	// Home is the workspace that the key belongs to: the key only acts there, and its
 	// owners and admins govern it. Zero for a key that an operator made.
 	Home ID
-	// CreatedBy is the person who made the key, or the key that made it. CreatedByKey is
-	// that key. Both are zero for an operator.
+	// CreatedBy is the person who made the key, or whose key made it. CreatedByKey is the key
+	// that made it, if any. Both are zero for an operator.
 	CreatedBy    UserID
 	CreatedByKey KeyID
 	// Scopes are distinct, at least one.
@@ -79,14 +79,12 @@ type Key struct {
 	Networks []netip.Prefix
 	// ExpiresAt and RevokedAt end the key; nil means never.
 	ExpiresAt, RevokedAt *time.Time
-	// LastUsedAt is accurate to a minute; nil for a key never used. LastNetwork is where it
-	// was used then: an IPv4 address or the /64 of an IPv6 address, not valid if it is not
-	// known.
+	// LastUsedAt is when the key was last used, to the minute; nil for never. LastNetwork is
+	// from where: an IPv4 address or the /64 of an IPv6 address, invalid if unknown.
 	LastUsedAt  *time.Time
 	LastNetwork netip.Prefix
 	CreatedAt   time.Time
-	// OldUntil is until when the secret before the last rotation is valid too; nil: there
-	// was no rotation.
+	// OldUntil is until when the previous secret is valid too, nil without a rotation.
 	OldUntil *time.Time
 	// Form is the format of the key's text.
 	Form KeyForm

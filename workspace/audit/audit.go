@@ -88,9 +88,9 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// Position is a position between two changes of a workspace: after the change that it
-// names. It becomes invalid when a later change has been deleted too, and after Postgres
-// was restored to an earlier time. The zero value is the beginning of the workspace.
+// Position is a position between two changes of a workspace: after the change that it names. It
+// becomes invalid once a later change was deleted too, or when Postgres is restored to an
+// earlier time. The zero value is the beginning of the workspace.
 type Position struct {
 	Transaction uint64
 	Seq         int64

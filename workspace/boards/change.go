@@ -180,9 +180,9 @@ func readRequest(issues *input.Issues, t Tile, v input.Value, path []string) {
 	}
 }
 
-// appendJSON writes a value without spaces, and numbers in the form of the store: a number
-// with an exponent is longer there than it was sent. It is false if a number cannot be
-// written so.
+// appendJSON writes a value without spaces, and numbers as the store has them: there an
+// exponent is written out, and the number is longer than it was sent. plain is false if a
+// number cannot be written so.
 func appendJSON(b []byte, v input.Value) (_ []byte, plain bool) {
 	text := func(s string) []byte {
 		var out bytes.Buffer

@@ -73,20 +73,19 @@ type OverlayOutcome struct {
 	// Refused means that the record is new to the book and exceeds the limit of Additions.
 	// Nothing changed.
 	Refused bool
-	// Unexpected means that the record was not as expected. Nothing changed; Overlay is its
-	// overlay, and Absent means that it has none.
+	// Unexpected means that the record was not as expected, and nothing changed. Overlay is
+	// then its overlay; Absent means that it has none.
 	Unexpected, Absent bool
 }
 
 // Store stores the overlays of workspaces.
 type Store interface {
-	// UpsertOverlays makes the changes in order, in one transaction. An overlay that does
-	// not change retains its UpdatedAt; others get that of Fresh. Only records that are new
-	// to the book count. If they exceed the limit, the last ones are refused. A change also
-	// sets UpdatedBy to that of Fresh.
+	// UpsertOverlays makes the changes in order, in one transaction. A changed overlay gets
+	// UpdatedAt and UpdatedBy of Fresh; an unchanged one keeps its own. Only records that are
+	// new to the book count; the last ones are refused if they exceed the limit.
 	UpsertOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, changes []OverlayUpsert, a Additions) ([]OverlayOutcome, error)
-	// DeleteOverlays ignores records without an overlay, unless one is expected. It returns
-	// the overlays of records that are not as expected, nil for none.
+	// DeleteOverlays deletes overlays. It ignores a record without one, unless one is expected.
+	// It returns the overlays of records that are not as expected, nil for none.
 	DeleteOverlays(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) (map[uuid.UUID]*Overlay, error)
 	// Overlays returns the overlays of the records that have one.
 	Overlays(ctx context.Context, in workspace.ID, d catalog.Dataset, records []uuid.UUID) (map[uuid.UUID]Overlay, error)
@@ -105,10 +104,10 @@ type Book struct {
 	Now func() time.Time
 }
 
-// Outcome is the result of one input: the record's id, if it is known, and its row or an
-// error: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch, fault.LimitReached,
-// fault.RevisionConflict for a record that is not as expected; fault.Internal for a stored
-// overlay whose row cannot be rendered.
+// Outcome is the result of one input: the record's id, if it is known, and its row or an error.
+// Errors: fault.InvalidInput, fault.NotFound, fault.AmbiguousMatch, fault.LimitReached,
+// fault.RevisionConflict for a record that is not as expected, fault.Internal for a stored
+// overlay that cannot be rendered.
 type Outcome struct {
 	Record string
 	Row    jsontext.Value
@@ -289,8 +288,8 @@ func (b *Book) Delete(ctx context.Context, in workspace.ID, d catalog.Dataset, r
 	return err
 }
 
-// DeleteIf is Delete for records that are as expected. The first errors are those of the
-// deletions in their order: nil or fault.RevisionConflict.
+// DeleteIf is Delete with expectations. The first result has an error for each deletion, in
+// order: nil or fault.RevisionConflict.
 func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset, deletions []OverlayDeletion) ([]error, error) {
 	if len(deletions) == 0 {
 		return nil, nil
@@ -309,8 +308,8 @@ func (b *Book) DeleteIf(ctx context.Context, in workspace.ID, d catalog.Dataset,
 	return refused, nil
 }
 
-// unexpected is the error of a change of a record that is not as expected. It has the
-// present overlay of the record, null if it is not in the book.
+// unexpected is the error of a change of a record that is not as expected. It carries the
+// record's current overlay, null if it is not in the book.
 func unexpected(d catalog.Dataset, now *Overlay) error {
 	e := fault.New(fault.RevisionConflict, "the %s is not in the book as expected: somebody has changed it", d.Singular())
 	e.Current = jsontext.Value("null")

@@ -34,16 +34,16 @@ type Digests struct {
 	TimeZone string
 	// Types are the signal types that are mailed.
 	Types []string
-	// Through is the arrival up to which signals are in previous digests, zero for the
-	// first one. Began means that the digests continue from there; otherwise a change of a
-	// subscription begins them.
+	// Through is the arrival up to which signals were in earlier digests. Began means that the
+	// digests continue from there. If not, they begin at Through, or with the first digest for
+	// the zero time.
 	Through time.Time
 	Began   bool
 	NextAt  time.Time
 }
 
-// Next is when the digest after one at a time is due: 5 minutes later, or at 8 o'clock of
-// the next day or Monday in the time zone. An unknown zone is UTC.
+// Next is when the digest after one at a time is due: 5 minutes later, or at 8 o'clock in the
+// time zone, on the next day or the next Monday. An unknown zone is UTC.
 func Next(f subscriptions.Frequency, zone string, at time.Time) time.Time {
 	if f == subscriptions.Instant {
 		return at.Add(Bundle)

@@ -28,8 +28,8 @@ type ID = workspace.TypedID[jobKind]
 // NewID returns a new random id. IDFor is for jobs that may be added twice.
 func NewID() ID { return ID(workspace.NewUUID()) }
 
-// IDFor returns the id of the job for an event: always the same for the same lane and
-// event, so that adding it twice changes nothing.
+// IDFor returns the id of the job for an event. It is always the same for a lane and an event,
+// so adding the job twice changes nothing.
 func IDFor(lane uuid.UUID, event string) ID { return ID(uuid.NewSHA1(lane, []byte(event))) }
 
 // Kind says which Handler runs a job.
@@ -58,9 +58,9 @@ type New struct {
 	// Lane has its own limit of concurrent jobs, so that one slow receiver does not block
 	// others: a webhook, or the workspace.
 	Lane uuid.UUID
-	// Order, when not "", serializes jobs: of the jobs of one lane and order the next
-	// begins when the previous one is done or has failed permanently. At most 200
-	// characters. Only one writer at a time may add jobs with the same order.
+	// Order, when not "", serializes jobs: the next job of a lane and an order begins when the
+	// previous one is done or has failed permanently. At most 200 characters. Only one writer
+	// at a time may add jobs with the same order.
 	Order string
 	// Payload is JSON: ids and small values, never data that can be looked up.
 	Payload json.RawMessage
@@ -119,8 +119,8 @@ type Ended struct {
 type Queue interface {
 	// DueLanes returns lanes with jobs of a kind that may be due, at most limit after a lane.
 	DueLanes(ctx context.Context, kind Kind, now time.Time, after uuid.UUID, limit int) ([]uuid.UUID, error)
-	// ClaimJobs takes due jobs of each lane, at most as many as given. No other caller
-	// takes them before until. Of the jobs with one order it takes only the first.
+	// ClaimJobs takes due jobs of each lane, at most as many as given, and only the first of
+	// each order. No other caller takes them before until.
 	ClaimJobs(ctx context.Context, kind Kind, lanes []LaneClaim, now, until time.Time) ([]Job, error)
 	// EndJobs records ends of attempts. It ignores jobs that have another lease by now.
 	EndJobs(ctx context.Context, ended []Ended) error

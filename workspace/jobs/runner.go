@@ -20,13 +20,13 @@ type Handler struct {
 	Run func(context.Context, Job) Result
 	// Timeout of an attempt.
 	Timeout time.Duration
-	// Pauses are the pauses after the first, the second, … failed attempt, each with up to
-	// a tenth more, so that many jobs do not come back at once. A job that fails after the
-	// last pause has failed permanently. The default is Pauses().
+	// Pauses are the pauses after the first, the second, … failed attempt, each up to a tenth
+	// longer, so that many jobs do not come back at once. A job that fails after the last pause
+	// has failed permanently. Nil means Pauses().
 	Pauses []time.Duration
-	// Slots is how many jobs run at once in this process, and LaneSlots how many of one
-	// lane. A lane in trouble, whose last attempt failed or took longer than a second, has
-	// one slot; all lanes in trouble together have half of the slots.
+	// Slots limits the jobs that run at once in this process, LaneSlots those of one lane. A
+	// lane in trouble, whose last attempt failed or took longer than a second, has one slot;
+	// all lanes in trouble together have half of the slots.
 	Slots, LaneSlots int
 }
 
@@ -165,9 +165,8 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 }
 
-// take starts jobs of lanes after a lane, and returns the last of them, zero if there are
-// no more. While no slot is free it does not advance: otherwise the first lanes would get
-// them all.
+// take starts jobs of the lanes after a lane, and returns the last of these lanes, zero at the
+// end. Without a free slot it stays where it is: otherwise the first lanes would get all slots.
 func (r *Runner) take(ctx context.Context, after uuid.UUID) (next uuid.UUID, err error) {
 	if r.free() == 0 {
 		return after, nil
@@ -198,8 +197,8 @@ func (r *Runner) free() int {
 	return r.handler.Slots - r.running
 }
 
-// claims says how many jobs of each lane to take. The slots are distributed in rounds, so
-// that a lane with many jobs leaves some to the others.
+// claims returns how many jobs of each lane to take. It gives out the slots in rounds, so that
+// a lane with many jobs leaves some to the others.
 func (r *Runner) claims(due []uuid.UUID) (claims []LaneClaim) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -241,8 +240,7 @@ func (r *Runner) claims(due []uuid.UUID) (claims []LaneClaim) {
 	return claims
 }
 
-// begin runs a job in the background. claimed is when it was taken, by the clock that a
-// test does not move.
+// begin runs a job in the background. claimed is when it was taken, by the machine's clock.
 func (r *Runner) begin(ctx context.Context, j Job, claimed time.Time) {
 	r.mu.Lock()
 	l := r.lanes[j.Lane]
@@ -344,8 +342,8 @@ func (r *Runner) end(j Job, result Result) Ended {
 	return e
 }
 
-// record records ends of attempts, as many at once as there are. A job whose end cannot be
-// recorded is repeated after its lease.
+// record records ends of attempts, all that are waiting at once. A job whose end cannot be
+// recorded runs again after its lease.
 func (r *Runner) record(ctx context.Context) {
 	for first := range r.ended {
 		batch := []Ended{first}

@@ -23,8 +23,8 @@ type Plan struct {
 	// Searches are one search, or two whose results are merged by their common
 	// sort, each id once. Both have the same base, sort and page.
 	Searches []query.Query
-	// CountOnly, if there are two searches, finds the records that only the second one
-	// finds. It is only counted: the total is that of the first search plus CountOnly.
+	// CountOnly is set with two searches: it finds the records that only the second one finds,
+	// and is only counted. The total is that of the first search plus this.
 	CountOnly query.Query
 	// InBook means that every row must have an overlay. A row whose overlay was deleted
 	// after the search is left out.

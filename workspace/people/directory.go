@@ -34,18 +34,18 @@ type KeyStore interface {
 	Keys(ctx context.Context, of workspace.ID) ([]workspace.Key, error)
 	// UpdateKey changes a key and returns it: fault.NotFound.
 	UpdateKey(ctx context.Context, id workspace.KeyID, change KeyChange) (workspace.Key, error)
-	// RotateKey gives a key another secret. The previous one stays valid for grace; with 0
-	// the keys that the key made end. A revoked key: fault.NotFound.
+	// RotateKey gives a key another secret. The previous one stays valid for grace; if that is
+	// 0, the keys that the key made end. Error: fault.NotFound, also for a revoked key.
 	RotateKey(ctx context.Context, id workspace.KeyID, hash workspace.SecretHash, now time.Time, grace time.Duration) (workspace.Key, error)
 }
 
 // UserStore stores users and their memberships for operators.
 type UserStore interface {
-	// InsertMember adds the membership, and the user if the id is unknown. A known user
-	// retains the stored address and name. With byAddress it is the user with the address
-	// of m (see UserByEmail), else a new one with the id of m, who is claimable (see
-	// ClaimUser). It returns the member as stored. Errors: fault.AlreadyMember,
-	// fault.NotFound for an unknown workspace, fault.InvalidInput for several users.
+	// InsertMember adds a membership and returns the member as stored. A user whose id is
+	// unknown is added; a known one keeps the stored address and name. With byAddress it takes
+	// the user with the address of m (see UserByEmail) or else adds a claimable one with the id
+	// of m (see ClaimUser). Errors: fault.AlreadyMember, fault.NotFound for an unknown
+	// workspace, fault.InvalidInput for several users.
 	InsertMember(ctx context.Context, workspace workspace.ID, m Member, byAddress bool) (Member, error)
 	// EnsureMember is InsertMember, but sets the role of an existing member.
 	EnsureMember(ctx context.Context, workspace workspace.ID, m Member) (Member, error)
@@ -188,8 +188,7 @@ type NewKey struct {
 	Networks []netip.Prefix
 }
 
-// CreateKey adds a key and returns it with its text. The text cannot be retrieved
-// again.
+// CreateKey adds a key and returns it with its text, which cannot be read later.
 func (d *Directory) CreateKey(ctx context.Context, n NewKey) (workspace.Key, string, error) {
 	secret := workspace.NewSecret()
 	k := workspace.Key{
@@ -302,8 +301,8 @@ func (d *Directory) SignOutUser(ctx context.Context, id workspace.UserID) (User,
 	return d.store.SignOutUser(ctx, id)
 }
 
-// ReleaseUser lets the next account that signs in with a user's verified address become
-// this user: for an account that the provider re-created. Error: fault.NotFound.
+// ReleaseUser lets the next account that signs in with a user's verified address become this
+// user, for accounts that the provider re-created. Error: fault.NotFound.
 func (d *Directory) ReleaseUser(ctx context.Context, id workspace.UserID) (User, error) {
 	return d.store.ReleaseUser(ctx, id)
 }

@@ -70,14 +70,13 @@ func (s EmailSchedule) MarshalJSON() ([]byte, error) {
 	}{s.Status, workspace.FormatTime(s.At), pacedBy})
 }
 
-// EarlierEmails are the times that restrict a new e-mail: InWorkspace is when the
-// workspace's EmailsHourly-th e-mail from the last is sent, ToAddress when its
-// EmailsDaily-th from the last to the address is. Nil means that there are fewer.
+// EarlierEmails are the times that delay a new e-mail. InWorkspace is that of the workspace's
+// EmailsHourly-th last e-mail, ToAddress that of its EmailsDaily-th last one to the address.
+// Nil means that there are fewer.
 type EarlierEmails struct{ InWorkspace, ToAddress *time.Time }
 
-// ScheduleEmail schedules the invitation's e-mail, so that any hour has at most
-// EmailsHourly e-mails of the workspace and any 24 hours at most EmailsDaily of them to the
-// address.
+// ScheduleEmail schedules the invitation's e-mail, so that the workspace sends at most
+// EmailsHourly e-mails in any hour, and at most EmailsDaily to the address in any 24 hours.
 func (r InvitationRecord) ScheduleEmail(earlier EarlierEmails) EmailSchedule {
 	if !r.SendEmail {
 		return EmailSchedule{Status: EmailNone}

@@ -69,11 +69,11 @@ type InvitationStore interface {
 	// Invitations lists a page of the open invitations, newest first.
 	Invitations(ctx context.Context, in workspace.ID, limit, offset int) ([]Invitation, error)
 	// InsertInvitation adds an invitation if guard permits the actor, and returns when its
-	// e-mail is sent under the rates of l (ScheduleEmail). In the same transaction it
-	// revokes an open invitation of the address that expired by r.CreatedAt, or any with
-	// r.Replaces; a pending one is guard's target. Errors: fault.AlreadyInvited for a
-	// pending one; fault.AlreadyMember; fault.LimitReached when the workspace already has
-	// l.OpenInvitations, also under concurrent calls.
+	// e-mail is sent under the rates of l (ScheduleEmail). In the same transaction it revokes
+	// an open invitation of the address: one that has expired by r.CreatedAt or, with
+	// r.Replaces, a pending one, whose role is then guard's target. Errors:
+	// fault.AlreadyInvited for a pending one; fault.AlreadyMember; fault.LimitReached when the
+	// workspace has l.OpenInvitations, also under concurrent calls.
 	InsertInvitation(
 		ctx context.Context,
 		in workspace.ID,
@@ -116,8 +116,8 @@ type AcceptanceStore interface {
 	// of a user that exists. Errors: fault.NotFound for an unknown invitation,
 	// fault.AlreadyMember, the guard's error.
 	AcceptInvitation(ctx context.Context, a Acceptance) (workspace.ID, Member, error)
-	// PreviewInvitation returns the result of an acceptance, and changes nothing. Its
-	// errors are those of AcceptInvitation.
+	// PreviewInvitation returns what AcceptInvitation would, with the same errors, and changes
+	// nothing.
 	PreviewInvitation(ctx context.Context, a Acceptance) (InvitationPreview, error)
 }
 

@@ -26,8 +26,8 @@ const (
 	// MaxKeys is the maximum number of unended keys that a workspace makes.
 	MaxKeys = 100
 	// MaxMadeKeys is the maximum number of keys that the people of a workspace make within
-	// EndedKeysFor, and separately that its keys make. MaxKeysOfKey is the maximum for one
-	// key and those that it made.
+	// EndedKeysFor, and the same for all its keys together. MaxKeysOfKey is that of one key and
+	// those that it made.
 	MaxMadeKeys  = 1000
 	MaxKeysOfKey = 100
 )
@@ -39,8 +39,8 @@ func checkOldSecret(grace time.Duration) error {
 	return nil
 }
 
-// KeyMaker is who makes or changes keys of a workspace: a user, whose token has Scopes, or
-// a key with its Secret, whose own row limits what it may grant.
+// KeyMaker is who makes or changes keys of a workspace: a user whose token has Scopes, or a key
+// with its Secret. What a key may grant is limited by its own row.
 type KeyMaker struct {
 	User   workspace.UserID
 	Key    workspace.KeyID
@@ -50,8 +50,8 @@ type KeyMaker struct {
 
 // LockedMaker is the state of a maker of keys in the transaction of the change.
 type LockedMaker struct {
-	// Role is that of a user, "" for nobody. Key is that of a key, nil if it does not act in
-	// the workspace.
+	// Role is for a user, "" for nobody. Key is for a key, nil if it may not act in the
+	// workspace.
 	Role Role
 	Key  *workspace.KeyRecord
 	// Policy is that of the workspace.
@@ -63,17 +63,17 @@ type LockedMaker struct {
 type WorkspaceKeyStore interface {
 	// WorkspaceKeys lists keys, the newest first, without those that ended before a time.
 	WorkspaceKeys(ctx context.Context, in workspace.ID, ended time.Time, limit, offset int) ([]workspace.Key, error)
-	// AddKey adds the key that make returns for the maker, whose row is locked, unless
-	// MaxKeys keys have not ended at now. Errors: fault.LimitReached, those of make.
+	// AddKey adds the key that make returns, unless the workspace has MaxKeys keys that have
+	// not ended at now. The row of the maker is locked. Errors: fault.LimitReached, those of
+	// make.
 	AddKey(
 		ctx context.Context, in workspace.ID, by KeyMaker, now time.Time,
 		make func(LockedMaker) (workspace.KeyRecord, error),
 	) (workspace.Key, error)
-	// ChangeKey changes a key. It calls change with the maker and the key, both locked.
-	// Only Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt of its result are stored.
-	// With RevokedAt of a key without Home, the key ends only in this workspace. If
-	// OldUntil is not after now, the keys that the key made end. Errors: fault.NotFound,
-	// those of change.
+	// ChangeKey changes a key. It calls change with the maker and the key, both locked, and
+	// stores only Hash, OldHash, OldUntil, Form, ExpiresAt and RevokedAt of the result.
+	// RevokedAt ends a key without Home in this workspace only. If OldUntil is not after now,
+	// the keys that the key made end. Errors: fault.NotFound, those of change.
 	ChangeKey(
 		ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, now time.Time,
 		change func(LockedMaker, workspace.KeyRecord) (workspace.KeyRecord, error),
@@ -122,10 +122,9 @@ type KeyInput struct {
 	Budget   workspace.KeyBudget
 }
 
-// Create makes a key of the workspace and returns it with its text. Errors:
-// fault.InvalidInput; fault.Forbidden for a maker who may not make keys, and for a key that
-// could do more than its maker, or that the policy of the workspace does not permit;
-// fault.LimitReached.
+// Create makes a key of the workspace and returns it with its text. Errors: fault.InvalidInput;
+// fault.LimitReached; fault.Forbidden for a maker who may not make keys, and for a key that
+// could do more than its maker or breaks the policy of the workspace.
 func (s *Keys) Create(ctx context.Context, in workspace.ID, by KeyMaker, n KeyInput) (workspace.Key, string, error) {
 	secret, now := workspace.NewSecret(), s.now()
 	k, err := s.store.AddKey(ctx, in, by, now, func(m LockedMaker) (workspace.KeyRecord, error) {
@@ -178,11 +177,11 @@ func (e KeyEnd) apply(k *workspace.Key, now time.Time) {
 	}
 }
 
-// Rotate gives a key of the workspace another secret, and another end if one is given, and
-// returns its text. The previous secret stays valid for a while, at most MaxOldSecret; if
-// it ends at once, so do the keys that the key made. Errors: fault.NotFound, also for a key
-// that has ended; fault.Forbidden as in Create, for a key of an operator, and for rotating
-// another person's key: its new secret would not end with that person's access.
+// Rotate gives a key of the workspace another secret and, if given, another end, and returns
+// its text. The previous secret stays valid for a while, at most MaxOldSecret; if it ends at
+// once, so do the keys that the key made. Errors: fault.NotFound, also for a key that has
+// ended; fault.Forbidden as in Create, for a key of an operator, and for a key of another
+// person, whose new secret would not end with that person's access.
 func (s *Keys) Rotate(
 	ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID, grace time.Duration, end KeyEnd,
 ) (workspace.Key, string, error) {
@@ -219,8 +218,8 @@ func (s *Keys) Rotate(
 	return k, secret.Token(k.ID), nil
 }
 
-// Revoke ends a key in the workspace: a key of the workspace permanently, with the keys
-// that it made; a key of an operator only there. Errors: fault.NotFound, fault.Forbidden.
+// Revoke ends a key. A key of the workspace ends for good, with the keys that it made; a key of
+// an operator ends in this workspace only. Errors: fault.NotFound, fault.Forbidden.
 func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id workspace.KeyID) error {
 	now := s.now()
 	_, err := s.store.ChangeKey(ctx, in, by, id, now, func(m LockedMaker, k workspace.KeyRecord) (workspace.KeyRecord, error) {
@@ -235,8 +234,8 @@ func (s *Keys) Revoke(ctx context.Context, in workspace.ID, by KeyMaker, id work
 	return err
 }
 
-// permit returns fault.Forbidden for a maker who may not manage keys in the workspace now.
-// The authorization of the request may be some seconds old.
+// permit returns fault.Forbidden for a maker who may no longer manage keys in the workspace:
+// the authorization of the request can be some seconds old.
 func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	if by.Key.IsZero() {
 		if !m.Role.Administers() {
@@ -253,8 +252,8 @@ func (by KeyMaker) permit(m LockedMaker, now time.Time, in workspace.ID) error {
 	return nil
 }
 
-// reach returns fault.Forbidden for a key that could do more than its maker. another means
-// that the maker is not the key itself.
+// reach returns fault.Forbidden for a key that could do more than its maker. another means that
+// the key is not the maker itself.
 func (by KeyMaker) reach(m LockedMaker, k workspace.Key, another bool) error {
 	has := by.Scopes
 	if m.Key != nil {

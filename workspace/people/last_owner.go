@@ -5,8 +5,8 @@ import (
 	"atlas/workspace/jobs"
 )
 
-// LastOwnerKind is the kind of the jobs that mail the last owner of a workspace that they stay
-// one, although somebody asked for something else. Their lane is the workspace.
+// LastOwnerKind is the kind of the jobs that mail the last owner of a workspace that they
+// remain the owner, although somebody asked for something else. Their lane is the workspace.
 const LastOwnerKind jobs.Kind = "last_owner_retained"
 
 // LastOwnerSource is who would have ended the role of the last owner.

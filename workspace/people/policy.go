@@ -92,8 +92,8 @@ func (p KeyPolicy) Check(k workspace.Key, now time.Time) error {
 type KeyPolicyStore interface {
 	// KeyPolicy returns the policy of a workspace, the zero value if it has none.
 	KeyPolicy(ctx context.Context, in workspace.ID) (KeyPolicy, error)
-	// SetKeyPolicy replaces it if permit lets the user, whose row is locked. It applies to
-	// all keys that are made or rotated after it returns. Errors: those of permit.
+	// SetKeyPolicy replaces the policy if permit lets the user, whose row is locked. Every key
+	// made or rotated after it returns follows the new one. Errors: those of permit.
 	SetKeyPolicy(ctx context.Context, in workspace.ID, by workspace.UserID, p KeyPolicy, permit func(Role) error) error
 }
 

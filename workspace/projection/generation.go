@@ -48,9 +48,9 @@ type Generations interface {
 	WithLease(ctx context.Context, name, who string, ttl time.Duration, work func(context.Context) error) error
 }
 
-// generationsLease with a dataset is the lease for creating, switching and dropping
-// its generations. The time to live is short: if the holder is killed, a lost index
-// is replaced only after it.
+// generationsLease, followed by a dataset, is the lease for creating, switching and dropping
+// its generations. Its time to live is short: a lost index is not replaced while a killed
+// holder has it.
 const (
 	generationsLease = "held generations of "
 	generationsTTL   = 10 * time.Second
@@ -138,8 +138,8 @@ func (p *Projector) replaceLost(ctx context.Context, d catalog.Dataset, lost *he
 		p.Log.Error("an index of held records is gone, or is another one under its name; all documents are written to a new one",
 			"dataset", d, "lost", p.indexName(*lost), "new", p.indexName(g))
 	}
-	// Register first: projectors write to it from now on, and no search uses it
-	// before MarkLost.
+	// Register first: projectors write to it from now on, and no search uses it before
+	// MarkLost.
 	if err := p.System.ReplaceGenerations(ctx, g); err != nil {
 		return err
 	}

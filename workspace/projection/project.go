@@ -260,9 +260,9 @@ func (p *Projector) write(ctx context.Context, w *projecting, d catalog.Dataset,
 // mappingRefusal is the error of an index whose mapping lacks a field.
 const mappingRefusal = "strict_dynamic_mapping_exception"
 
-// writeGeneration writes to one generation and adds records to higher whose document
-// has a higher version. only means that it is the only generation. Otherwise a
-// rebuild is in progress, which must not fail because of the index that it replaces.
+// writeGeneration writes to one generation, and adds records whose document has a higher
+// version to higher. only means that there is no other generation. Otherwise a rebuild is in
+// progress, and must not fail because of the index that it replaces.
 func (p *Projector) writeGeneration(
 	ctx context.Context,
 	in workspace.ID,

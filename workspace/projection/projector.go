@@ -177,9 +177,8 @@ func (p *Projector) settle(ctx context.Context, in workspace.ID, d catalog.Datas
 		return f, errIfFilling(f)
 	}
 	defer p.Waited(ctx, time.Now())
-	// The projection in progress may include all writes; the next one does. After it read
-	// the generation again: if a rebuild ended meanwhile, the projection wrote only to the
-	// new one.
+	// The projection in progress may include all writes; the next one does. Afterwards read the
+	// generation again: if a rebuild ended meanwhile, the projection wrote only to the new one.
 	if c := p.projections.current(in); c != nil && f.Pending {
 		_ = c.wait(ctx) // failed writes stay pending
 		if f, err = p.Rows.HeldFreshness(ctx, in, d); err != nil {

@@ -21,9 +21,9 @@ type Arrivals struct {
 	Limit int
 }
 
-// ArrivedThrough returns an arrival up to which searches see every signal: what becomes
-// visible later arrived later. So a reader that reads up to it, and then from it on, misses
-// no signal. While nothing is loaded it does not move.
+// ArrivedThrough returns an arrival up to which searches see every signal: whatever becomes
+// visible later has a later arrival. So a reader that reads up to it, and then on from it,
+// misses none. It does not move before the first load.
 func (u *Queue) ArrivedThrough(ctx context.Context) (time.Time, error) {
 	return u.Store.ArrivedThrough(ctx)
 }

@@ -88,9 +88,9 @@ func (r *Records) SearchView(ctx context.Context, v views.View, request query.Qu
 	return r.search(ctx, s)
 }
 
-// MatchingViews returns for each of several Dynamic Views of a dataset which of some global
-// records the search of global records in its plan finds, in the order of their ids: none where
-// the plan has no such search. E-mail addresses are not searched.
+// MatchingViews returns, for each of several Dynamic Views of a dataset, which of the records
+// match it as global records, in the order of their ids. A View whose plan does not search
+// global records matches none. E-mail addresses are not searched.
 func (r *Records) MatchingViews(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
 	var searches []query.Query
 	var of []int // positions in vs
@@ -119,9 +119,9 @@ func (r *Records) MatchingViews(ctx context.Context, vs []views.View, among []uu
 	return found, nil
 }
 
-// MatchingHeld returns for each of several Dynamic Views of one workspace and dataset which of
-// some records that the workspace holds the search of held records in its plan finds, in the
-// order of their ids: none where the plan has no such search. It sees what the workspace wrote.
+// MatchingHeld returns, for each of several Dynamic Views of one workspace and dataset, which
+// of the records match it as records that the workspace holds, in the order of their ids. A
+// View whose plan does not search these matches none. It sees what the workspace wrote.
 func (r *Records) MatchingHeld(ctx context.Context, vs []views.View, among []uuid.UUID) ([][]uuid.UUID, error) {
 	found := make([][]uuid.UUID, len(vs))
 	if len(vs) == 0 || len(among) == 0 {
@@ -213,9 +213,9 @@ func (r *Records) search(ctx context.Context, s search) (query.Page, error) {
 	return page, nil
 }
 
-// find makes a plan and runs it in the generation of held records that was settled. If
-// a rebuild has deleted that generation, it runs once more in the new one. overlaid
-// means that the run reads held records even if the plan does not.
+// find makes a plan and runs it in the settled generation of held records. If a rebuild has
+// deleted that generation, it runs once more in the new one. overlaid means that the run reads
+// held records even if the plan does not.
 func find[T any](
 	ctx context.Context, r *Records, s search, overlaid bool, run func(plan join.Plan, generation string) (T, error),
 ) (plan join.Plan, found T, err error) {

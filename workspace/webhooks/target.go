@@ -61,8 +61,8 @@ type Dispatched struct {
 	Deliveries int64
 	// More says that there is more to do.
 	More bool
-	// StartedOver means that the feed no longer has all changes since the last step: dispatching
-	// continues from its end.
+	// StartedOver means that the feed has lost changes since the last step, and dispatching
+	// continues at its end.
 	StartedOver bool
 }
 

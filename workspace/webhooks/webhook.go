@@ -221,9 +221,9 @@ type Payload struct {
 	Data  json.RawMessage `json:"data"`
 }
 
-// NewDelivery returns the job that sends an event to a webhook, with the id of
-// jobs.IDFor(webhook, place). order is "" or a group of deliveries that stay in order. data
-// has ids and small values, and is encoded as JSON.
+// NewDelivery returns the job that sends an event to a webhook. Its id is jobs.IDFor(webhook,
+// place). Deliveries with the same order, if not "", stay in order. data has ids and small
+// values, and is encoded as JSON.
 func NewDelivery(in workspace.ID, webhook ID, e Event, place, order string, data any, now time.Time) (jobs.New, error) {
 	text, err := json.Marshal(data)
 	if err != nil {

@@ -32,8 +32,8 @@ type Store interface {
 	AddDelivery(ctx context.Context, in workspace.ID, id ID, j jobs.New, now time.Time) (Delivery, error)
 	// Deliveries lists a page, the newest first.
 	Deliveries(ctx context.Context, in workspace.ID, id ID, limit, offset int) ([]Delivery, error)
-	// ReplayDelivery makes a delivery due, from its first attempt on: also fault.NotFound for a
-	// delivery that does not exist, and fault.WebhookDisabled.
+	// ReplayDelivery makes a delivery due, from its first attempt on. Errors: fault.NotFound,
+	// also without such a delivery, and fault.WebhookDisabled.
 	ReplayDelivery(ctx context.Context, in workspace.ID, id ID, delivery jobs.ID, now time.Time) (Delivery, error)
 	// ReplayDeliveries makes due at most some of the deliveries that were created in a span and
 	// are not pending, the oldest first: fault.WebhookDisabled.

@@ -34,8 +34,8 @@ type world struct {
 	servers    []*server
 	rounds     int
 	faultsOn   bool
-	// killed are the processes that faults have killed in this round, shares those of all
-	// rounds by name, with the share of its round that was over.
+	// killed are the processes that faults killed in this round. shares are the shares of their
+	// rounds at which faults killed processes, by name, in all rounds.
 	killed []kill
 	shares map[string][]float64
 	// poison is the workspace whose rows cannot be read, nil for none.
