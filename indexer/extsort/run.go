@@ -93,7 +93,7 @@ func (w *RunWriter) Abort() {
 
 type runReader struct {
 	path      string
-	keepFile      bool
+	keepFile  bool
 	file      *os.File
 	buf       *bufio.Reader
 	prefix    uint64

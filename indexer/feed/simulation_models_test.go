@@ -122,7 +122,7 @@ type cluster struct {
 	generations map[string]*accounts
 	serves      string
 	marked      bool // the aliases are
-	stored        []byte
+	stored      []byte
 	seqNo       int64 // of kept
 	backup      *cluster
 }

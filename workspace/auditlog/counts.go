@@ -45,7 +45,7 @@ type DeliveredQuery struct {
 	Limit, Offset int
 }
 
-// CountStore keeps counts. *postgres.System implements it.
+// CountStore stores counts. *postgres.System implements it.
 type CountStore interface {
 	// AddDelivered adds counts. For each principal with more than threshold records in an hour
 	// it also adds an event reads.above_threshold, once in that hour; 0: none.

@@ -34,9 +34,8 @@ type Digests struct {
 	TimeZone string
 	// Types are the signal types that are mailed.
 	Types []string
-	// Through is the arrival up to which signals were in earlier digests. Began means that the
-	// digests continue from there. If not, they begin at Through, or with the first digest for
-	// the zero time.
+	// Began means that earlier digests had the signals that arrived up to Through. If not, this
+	// is the beginning: signals up to Through are not mailed; for the zero time all are.
 	Through time.Time
 	Began   bool
 	NextAt  time.Time

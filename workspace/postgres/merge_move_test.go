@@ -69,14 +69,14 @@ func TestOverlaysMove(t *testing.T) {
 	long, full := strings.Repeat("ü", 6_000), strings.Repeat("o", 10_000)
 	for name, c := range map[string]struct {
 		gone, stays, want book.OverlayChange
-		unchanged              bool // as it was
+		unchanged         bool // as it was
 	}{
 		"alone": {gone: book.OverlayChange{"notes": "N", "icp_tier": "tier_1"}, want: book.OverlayChange{"notes": "N", "icp_tier": "tier_1"}},
 		"both": {
-			gone:  book.OverlayChange{"notes": "Old", "icp_tier": "tier_1", "workspace_status": "won", "tags": []string{"a", "B"}},
-			stays: book.OverlayChange{"notes": "New", "icp_tier": "tier_2", "tags": []string{"b", "c"}},
-			want:  book.OverlayChange{"notes": "New\n\nOld", "icp_tier": "tier_2", "workspace_status": "won", "tags": []string{"b", "c", "a"}},
-			unchanged:  true,
+			gone:      book.OverlayChange{"notes": "Old", "icp_tier": "tier_1", "workspace_status": "won", "tags": []string{"a", "B"}},
+			stays:     book.OverlayChange{"notes": "New", "icp_tier": "tier_2", "tags": []string{"b", "c"}},
+			want:      book.OverlayChange{"notes": "New\n\nOld", "icp_tier": "tier_2", "workspace_status": "won", "tags": []string{"b", "c", "a"}},
+			unchanged: true,
 		},
 		"the same notes": {
 			gone: book.OverlayChange{"notes": "New"}, stays: book.OverlayChange{"notes": "New"},

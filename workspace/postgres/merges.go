@@ -71,7 +71,7 @@ func takeMergesOf(ctx context.Context, tx pgx.Tx, generation string) error {
 
 const (
 	onMergeConflict = `ON CONFLICT ON CONSTRAINT data_merges_pkey DO UPDATE SET into_id = excluded.into_id, merged_at = excluded.merged_at`
-	toMove     = `INSERT INTO data_merge_moves AS m (dataset, record_id, published_at, due_at) SELECT dataset, record_id, clock_timestamp(), clock_timestamp()`
+	toMove          = `INSERT INTO data_merge_moves AS m (dataset, record_id, published_at, due_at) SELECT dataset, record_id, clock_timestamp(), clock_timestamp()`
 	onMoveConflict  = `ON CONFLICT ON CONSTRAINT data_merge_moves_pkey DO UPDATE SET published_at = excluded.published_at, due_at = excluded.due_at`
 )
 

@@ -73,7 +73,7 @@ type effect struct {
 	tx pgx.Tx // nil: nothing has been changed yet
 	// stored is the answer of an earlier call. refused is why there is neither an answer nor a
 	// transaction, even if do ignores the error.
-	stored    []byte
+	stored  []byte
 	refused error
 }
 
@@ -141,7 +141,7 @@ func (e *effect) run(ctx context.Context, fn func(pgx.Tx) error) error {
 }
 
 // errAnswered ends a call after another one stored the answer first.
-var errAnswered = fault.New(fault.Internal, "an answer is kept")
+var errAnswered = fault.New(fault.Internal, "an answer is stored")
 
 func (e *effect) begin(ctx context.Context) (_ pgx.Tx, err error) {
 	tx, err := e.store.pool.Begin(ctx)

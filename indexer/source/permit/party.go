@@ -16,7 +16,7 @@ type party struct {
 	name, kind, phone, city, state *text
 	country                        *text
 	cell                           string
-	keepPersons                           bool
+	keepPersons                    bool
 	columns                        []int
 }
 
