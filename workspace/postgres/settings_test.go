@@ -69,9 +69,9 @@ func TestSubscriptions(t *testing.T) {
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	fatal(t, p.subscriptions.Delete(ctx, in, first.ID))
 	p.now = p.now.Add(time.Hour)
-	recreated := upsert(subscriptions.Change{SignalType: "permit_issued"})
-	if recreated.ID == first.ID || !recreated.QueueStartedAt.Equal(p.now) || !recreated.CreatedAt.Equal(p.now) || recreated.Frequency != "instant" {
-		t.Errorf("made again: %+v", recreated)
+	remade := upsert(subscriptions.Change{SignalType: "permit_issued"})
+	if remade.ID == first.ID || !remade.QueueStartedAt.Equal(p.now) || !remade.CreatedAt.Equal(p.now) || remade.Frequency != "instant" {
+		t.Errorf("made again: %+v", remade)
 	}
 }
 

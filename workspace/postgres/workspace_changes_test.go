@@ -319,8 +319,8 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("%s without a workspace: %v", name, err)
 		}
 	}
-	if retained, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(retained) > 0 {
-		t.Errorf("an unknown workspace: %+v, %v", retained, err)
+	if found, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(found) > 0 {
+		t.Errorf("an unknown workspace: %+v, %v", found, err)
 	}
 	fatal(t, w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {
 		var n int

@@ -153,7 +153,8 @@ func TestSODA(t *testing.T) {
 	}
 	c.rows = 37 // two more, and a change in the second of the last one
 	second, err := Pull(t.Context(), o)
-	if err != nil || !second.Part || second.Since == "" || len(lines(t, second.File)) != 3 || filepath.Base(second.File) != "here-changed.ndjson" {
+	if err != nil || !second.Part || second.Since == "" || len(lines(t, second.File)) != 3 ||
+		filepath.Base(second.File) != "here-changed.ndjson" {
 		t.Errorf("%+v, %v", second, err)
 	}
 	o.All = true
