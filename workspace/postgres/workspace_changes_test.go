@@ -319,7 +319,8 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 			t.Errorf("%s without a workspace: %v", name, err)
 		}
 	}
-	if found, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10); err != nil || len(found) > 0 {
+	found, _, err := w.system.StoredChanges(t.Context(), workspace.NewID(), time.Time{}, audit.Position{}, 10)
+	if err != nil || len(found) > 0 {
 		t.Errorf("an unknown workspace: %+v, %v", found, err)
 	}
 	fatal(t, w.store.InWorkspace(t.Context(), two, func(tx pgx.Tx) error {
