@@ -121,8 +121,8 @@ func (c *cable) carry(near net.Conn) {
 	back.Wait()
 }
 
-// While Elasticsearch is unavailable nothing piles up: memory does not grow, and when it is
-// back the load continues and completes.
+// While Elasticsearch is unavailable, memory does not grow. Afterwards the load continues and
+// completes.
 func TestElasticsearchAway(t *testing.T) {
 	w := newWorld(t)
 	const records = 2_500
@@ -163,7 +163,7 @@ func TestElasticsearchAway(t *testing.T) {
 
 // A load tolerates an Elasticsearch that is briefly unavailable at any request, even if the
 // request was executed.
-func TestEveryCallIsTriedAgain(t *testing.T) {
+func TestEveryCallIsRetried(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first := w.load(t, w.options(folder(t, simple(3))))

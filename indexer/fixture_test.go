@@ -257,9 +257,8 @@ func related(size int) map[string]string {
 	return files
 }
 
-// through returns a client whose traffic passes through a function on its way to
-// Elasticsearch, which reports whether it has handled the request itself. after may change
-// an answer.
+// through returns a client whose requests first pass through a function, which may answer them
+// itself, and whose answers after may change.
 func through(
 	t *testing.T, before func(w http.ResponseWriter, r *http.Request, body []byte) bool,
 	after func(r *http.Request, answer []byte) []byte,

@@ -83,8 +83,8 @@ func TestKilledLoadIsResumed(t *testing.T) {
 	}
 }
 
-// Files that a killed load had not finished, or not read, are not in the way of the next one,
-// whichever step makes them.
+// Files that a killed load did not finish or read do not disturb the next one, whichever step
+// wrote them.
 func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -110,8 +110,8 @@ func TestFilesOfAKilledLoadAreCleared(t *testing.T) {
 	w.wantClean(t)
 }
 
-// A killed load is not resumed when another folder is loaded; its indices remain until a
-// later load has been served, and are then deleted with its files.
+// A killed load is not resumed by a load of another folder. Its indices and files remain until
+// a later load is served.
 func TestKilledLoadIsCleared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,8 +142,8 @@ func TestKilledLoadIsCleared(t *testing.T) {
 	}
 }
 
-// A load that ends while its indices are being created still has the dead letters of the
-// lines it read, and so has the load that resumes it.
+// A load that ends while it creates its indices, and the load that resumes it, have the dead
+// letters of the lines that were read.
 func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -177,10 +177,9 @@ func TestDeadLettersOutliveAnEndWhileIndicesAreMade(t *testing.T) {
 	}
 }
 
-// A load that is killed at any of its requests, before it arrives or after it was done,
-// leaves what was served or serves all of its own, and the next load succeeds and leaves
-// nothing of it. The kills follow the length of the run: they end with the request that a
-// load does not make any more.
+// Wherever a load is killed, before or after any of its requests, searches use either the
+// previous generation or all of the new one, and the next load succeeds and leaves nothing of
+// it. The kills end with the last request of the load.
 func TestLoadKilledAtAnyRequest(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

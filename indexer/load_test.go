@@ -216,7 +216,7 @@ func wantRejects(t *testing.T, path string, want []int64) {
 
 // A parent of 1,200 signals: all are counted, the newest 1,000 are nested, ties
 // by id.
-func TestNewestChildrenAreKept(t *testing.T) {
+func TestNewestChildrenAreNested(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	const all = 1_200

@@ -103,8 +103,8 @@ func randomFiles(r *rand.Rand, size int) map[string]string {
 	return files
 }
 
-// The documents that are sent are those of a model in memory, to the byte: winners of
-// repeated ids, derived fields, nested children and their order.
+// The sent documents equal those of a model in memory, to the byte: the effective record of
+// each id, derived fields, nested children and their order.
 func TestLoadEqualsModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,9 +13,9 @@ import (
 	"atlas/indexer"
 )
 
-// A dataset's documents go to Elasticsearch while the last request of the one
-// before is on its way. What ends then is gone on with from where acknowledged
-// documents are complete, and has the same outcome.
+// The documents of a dataset are sent while the last request of the previous dataset is in
+// flight. A load that ends there is resumed after the last complete acknowledgement, with the
+// same outcome.
 func TestDatasetsOverlap(t *testing.T) {
 	t.Parallel()
 	w, fresh := newWorld(t), newWorld(t)
@@ -80,8 +80,8 @@ func TestDatasetsAreRefreshedEarly(t *testing.T) {
 	w.load(t, o)
 }
 
-// Links of so many ranges that their files are merged before they are read have
-// the same outcome, whatever is on its way then.
+// With links of so many ranges that their files are merged before they are read, the outcome is
+// the same, whatever is in flight.
 func TestLinksOfManyRanges(t *testing.T) {
 	t.Parallel()
 	w, fresh := newWorld(t), newWorld(t)

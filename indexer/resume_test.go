@@ -193,7 +193,7 @@ func TestCutDeadLetters(t *testing.T) {
 }
 
 // Lines already read and sorted are not reread when the new indices are lost.
-func TestLostIndicesAreFilledAgain(t *testing.T) {
+func TestLostIndicesAreRefilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	dir := manyAccounts(t)

@@ -229,8 +229,8 @@ func TestPrune(t *testing.T) {
 	check(generation.PruneOptions{Keep: 0}, []string{}, []string{first.Generation})
 }
 
-// A generation to which a delta was not applied whole says so, and so does going
-// back to it.
+// A generation with a delta that was not applied completely is reported as such, also by a
+// rollback to it.
 func TestHalfAppliedGenerationIsReported(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

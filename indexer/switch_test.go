@@ -388,8 +388,7 @@ func TestLostAnswerOfTheSwitch(t *testing.T) {
 	}
 }
 
-// Requests and items fail in every way that passes; the load is complete all
-// the same.
+// Requests and items fail in every transient way, and the load still completes.
 func TestLoadOutlivesPassingFailures(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -439,8 +438,8 @@ func TestLoadOutlivesPassingFailures(t *testing.T) {
 	}
 }
 
-// Documents that Elasticsearch refuses are reported with their line and left
-// out; a dataset of which it takes nothing ends the load.
+// Documents that Elasticsearch refuses are reported with their line and left out. If it refuses
+// all of a dataset, the load ends.
 func TestRefusedDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -12,8 +12,8 @@ import (
 	"atlas/mappings"
 )
 
-// A load that ended is listed with how far it came, and no longer when it was
-// gone on with; another installation's is not.
+// A load that ended is listed with its progress until it is resumed. Those of another
+// installation are not listed.
 func TestUnfinishedLoads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

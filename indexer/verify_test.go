@@ -211,8 +211,8 @@ func TestVerifyFindsTheDeadLetters(t *testing.T) {
 	}
 }
 
-// withoutItem sends a _bulk request but for one document, which it answers as
-// refused for good.
+// withoutItem sends a _bulk request without one document, and answers that the document was
+// refused.
 func (w world) withoutItem(t *testing.T, rw http.ResponseWriter, r *http.Request, body []byte, id string) {
 	var left, items []string
 	all := strings.Split(strings.TrimSuffix(string(body), "\n"), "\n")
@@ -237,8 +237,8 @@ func (w world) withoutItem(t *testing.T, rw http.ResponseWriter, r *http.Request
 	_, _ = fmt.Fprintf(rw, `{"items":[%s]}`, strings.Join(items, ","))
 }
 
-// Whatever is taken away and put in, over the bounds of the ranges that are
-// compared at once, is found and nothing else.
+// Whatever is removed and added, across the limits of the compared ranges, exactly that is
+// reported.
 func TestVerifyFindsRandomDamage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -44,10 +44,10 @@ func (w *world) arrivals(t *testing.T) arrivals {
 	return a
 }
 
-// wantArrivals checks the arrivals after the feed was settled, by those before: signals
-// that were there keep theirs, the others arrived later than everything published. Both need
-// not be so after a rollback. Signals that a resumed delta was writing when it ended may
-// arrive again, later than everything published.
+// wantArrivals compares the arrivals with those before, once the feed was settled: signals that
+// existed have the same arrival, others a later one than everything published. After a rollback
+// neither need hold. Signals that a resumed delta was writing when it ended may get a later
+// arrival.
 func (w *world) wantArrivals(t *testing.T, before arrivals, rolledBack, resumed bool, when string) arrivals {
 	t.Helper()
 	now := w.arrivals(t)

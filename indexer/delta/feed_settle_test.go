@@ -104,7 +104,7 @@ func TestFeedOfADeltaThatWritesLate(t *testing.T) {
 	}
 }
 
-// Searches use another generation that was not announced: a writer that lost its lease
+// Searches use another generation without an announcement: the writer had lost its lease and
 // switched late, or does not know the feed.
 func TestFeedNoticesAnotherGeneration(t *testing.T) {
 	t.Parallel()
@@ -198,8 +198,8 @@ func TestFeedNoticesARestoredBackendWhilePublishing(t *testing.T) {
 	}
 }
 
-// Programs that do not know the feed switch to another generation and back between two
-// checks. What was read meanwhile is published a second time, once.
+// A program that does not know the feed switches to another generation and back between two
+// checks. What may have been read meanwhile is published once more.
 func TestFeedNoticesASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -203,8 +203,8 @@ func TestFeedFollows(t *testing.T) {
 
 func walk(t *testing.T, random *rand.Rand) {
 	w := newWorld(t)
-	// How many requests a delta and a load make, as far as is known: calls are stopped at
-	// any of them. The first of each is not stopped.
+	// How many requests a delta and a load have made at most: others are stopped at any of
+	// these. The first of each is not stopped.
 	deltas, loads := int64(0), int64(0)
 	counted := func(into *int64, n *atomic.Int64) { *into = max(*into, n.Load()) }
 	var requests atomic.Int64
@@ -320,8 +320,8 @@ func (f *follower) files(changed []change) map[catalog.Dataset]string {
 	return files
 }
 
-// A backend that was restored to an earlier time is noticed, a killed publication is not
-// taken for one.
+// A backend that was restored to an earlier time is noticed. A killed publication is not
+// mistaken for one.
 func TestFeedNoticesRestoredBackends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -184,8 +184,8 @@ func (l *notifications) take() map[string]int {
 	return ids
 }
 
-// stored is a document as it is in an index. The digest is one of all that it
-// holds, nested children included, which cannot be read back.
+// stored is a document of an index. The digest covers all that it has, including nested
+// children, which cannot be read back.
 type stored struct {
 	Public string
 	Digest int64

@@ -28,8 +28,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// victimOptions is in the environment of a test program that is to apply a delta
-// and to be killed.
+// victimOptions is the environment variable of a test process that applies a delta and is
+// killed.
 const victimOptions = "ATLAS_TEST_DELTA"
 
 // victimWork is the task of such a program.
@@ -70,8 +70,8 @@ func (v victimWork) run() error {
 // errStopped is why an interrupted delta ended.
 var errStopped = errors.New("interrupted by the test")
 
-// interrupted applies a delta until stop says so of a request, before or after
-// Elasticsearch has carried it out.
+// interrupted applies a delta up to the request that stop selects, before or after
+// Elasticsearch has executed it.
 func (w *world) interrupted(t *testing.T, o delta.Options, stop func(*http.Request) bool, after bool) (delta.Report, error) {
 	t.Helper()
 	ctx, end := context.WithCancelCause(t.Context())
@@ -112,8 +112,8 @@ func (w *world) begun(t *testing.T, o delta.Options) {
 	}
 }
 
-// Wherever a delta is interrupted, the same call ends as if nothing had happened: the
-// served records and the report are the same.
+// Wherever a delta is interrupted, the same call completes it: the served records and the
+// report are those of an uninterrupted one.
 func TestInterruptedDeltaGoesOn(t *testing.T) {
 	t.Parallel()
 	w, m := newWorld(t), newModel()

@@ -8,8 +8,8 @@ import (
 	"atlas/search/document"
 )
 
-// FuzzLine: a line of a delta has problems, or is an entry that is spilled to
-// disk and read back the same, of the record that a load makes of the line.
+// FuzzLine: a line of a delta has problems, or its entry survives being written and read, and
+// has the record that a load makes of the line.
 func FuzzLine(f *testing.F) {
 	const id = "0197a1b2-0000-7000-8000-000000000001"
 	for _, line := range []string{

@@ -81,8 +81,8 @@ func TestMergesOutliveARefusedRecord(t *testing.T) {
 	f.wantStored(t, "refused")
 }
 
-// Nor when programs that do not know the feed switch to a generation that has the record,
-// and back to one that lacks it and whose load had no line of the merge.
+// Merges also outlive a switch by a program that does not know the feed: to a generation that
+// has the record, and back to one whose load had no line of the merge.
 func TestMergesOutliveASwitchAwayAndBack(t *testing.T) {
 	t.Parallel()
 	w, f := mergedTwo(t)

@@ -233,8 +233,8 @@ func TestMergesOfALoad(t *testing.T) {
 	f.wantEqual(t, "and forth")
 	wantSame(t, "and forth", mergesAtTheEnd, f.into(t, upTo(41)...))
 
-	// A load that says nothing of merged records leaves it at that; one that has such a
-	// record ends the merge.
+	// A load without lines of the merged records leaves the merges as they are. A load that has
+	// such a record ends its merge.
 	_, err = indexer.Load(t.Context(), w.loadOptions(t, map[catalog.Dataset]string{catalog.Accounts: accountsOf(2, 3, 5, 19, 31)}))
 	fatal(t, err)
 	f.catchUp(t)
@@ -260,8 +260,8 @@ func TestMergesOfAFirstLoad(t *testing.T) {
 	wantSame(t, "stored", map[string]string{account(2): account(1)}, w.follower(t).into(t, 1, 2))
 }
 
-// Whichever request a delta or a load with merges is stopped at, the same call ends as if
-// nothing had happened.
+// Whichever request a delta or a load with merges is stopped at, the same call completes it
+// with the same outcome.
 func TestMergesWhereverInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, loads := range []bool{false, true} {

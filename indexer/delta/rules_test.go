@@ -22,8 +22,8 @@ import (
 	"atlas/search/searchtest"
 )
 
-// An existing record with a later updated_at remains, however an older one comes; a
-// deletion is remembered.
+// A record with a later updated_at stays, by whatever way an older one comes; so does a
+// deletion.
 func TestOlderNeverReplacesNewer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -72,8 +72,8 @@ func TestOlderNeverReplacesNewer(t *testing.T) {
 	}
 }
 
-// In one delta the latest updated_at counts, of equal ones the last line of the
-// last file; files come packed too.
+// In one delta the latest updated_at wins, and of equal ones the last line of the last file.
+// Files may be packed.
 func TestSeveralFilesOfADataset(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -169,8 +169,8 @@ func TestBadLinesAreLeftOut(t *testing.T) {
 	}
 }
 
-// A record that Elasticsearch refuses is left out, with everything known about it; the
-// others are written, and transient failures are retried.
+// A record that Elasticsearch refuses becomes a dead letter; the others are written. Transient
+// failures are retried.
 func TestRefusedRecordsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

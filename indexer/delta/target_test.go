@@ -78,8 +78,8 @@ func TestDeadLettersReplaceOnlyFiles(t *testing.T) {
 	}
 }
 
-// If the path for dead letters no longer exists when a delta is resumed, that blocks
-// neither the same delta with another path, nor another delta.
+// If the path for dead letters is gone when a delta is resumed, neither the same delta with
+// another path nor another delta is blocked.
 func TestDeadLettersBlockNoDelta(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,8 +159,8 @@ func TestInterruptedDeltaOutlivesALoad(t *testing.T) {
 	w.wantAccounts(t, 2, "after both")
 }
 
-// A dead letter that is rejected again is complete in the new file, any number of times; a
-// file without a single dead letter is refused.
+// A dead letter that is rejected any number of times is complete in each new file. A file
+// without a single dead letter is refused.
 func TestDeadLettersLoseNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -88,8 +88,7 @@ func account(n int) string { return id(1, n) }
 func contact(n int) string { return id(2, n) }
 func project(n int) string { return id(3, n) }
 
-// files are a firm with two persons, of whom the first is the person of the tests, and a project
-// of theirs.
+// files have a firm with two persons and a project of both; the tests erase the first person.
 func files(more ...string) map[catalog.Dataset]string {
 	return map[catalog.Dataset]string{
 		catalog.Accounts: `{"id":"` + account(1) + `","name":"Firm"}` + "\n",

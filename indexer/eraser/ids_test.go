@@ -57,8 +57,8 @@ func (w *world) entry(t *testing.T, kind erasure.Kind) (id uuid.UUID) {
 	return id
 }
 
-// A contact that its suppressed address left out stays out when it has another one later, until
-// the suppression of the address is removed.
+// A contact that was left out because of its suppressed address stays out with another address,
+// until the suppression is removed.
 func TestIDsOfSuppressedAddresses(t *testing.T) {
 	t.Parallel()
 	const hit = `,"name":"X","email":" ADALGISA@quillfeather.example"`
@@ -109,8 +109,8 @@ func TestIDsOfSuppressedAddresses(t *testing.T) {
 	}
 }
 
-// A colleague who gets a suppressed number, and a namesake who joins the firm, are left out as
-// long as they have it, and no longer.
+// A colleague who gets a suppressed number, and a namesake who joins the firm, are left out
+// only as long as they have it.
 func TestValuesOfOthers(t *testing.T) {
 	t.Parallel()
 	for kind, of := range map[erasure.Kind]struct {
@@ -140,8 +140,8 @@ func TestValuesOfOthers(t *testing.T) {
 	}
 }
 
-// A line that is no record decides as one would: not before a later line, and not where its id or
-// its time is unclear.
+// A line that is no record takes effect as a record would: not before a later line, and not if
+// its id or its time is unclear.
 func TestMalformedLines(t *testing.T) {
 	t.Parallel()
 	const wrong = `,"email":"` + adaEmail + `","wrong":1`
@@ -170,7 +170,7 @@ func TestMalformedLines(t *testing.T) {
 	}
 }
 
-// An address that a link suppressed takes no ids, also where a version before stored that it
+// An address that a link suppressed takes no ids, even if an earlier version stored that its id
 // belongs to nothing.
 func TestLinkOfBefore(t *testing.T) {
 	t.Parallel()
@@ -216,8 +216,8 @@ func (w *world) of(t *testing.T, kind erasure.Kind, v erasure.Values, of uuid.UU
 	return s
 }
 
-// An id that an operator takes out of a suppression is not put in again, by a delta or by the list
-// of another installation.
+// An id that an operator removes from a suppression is not added again by a delta, or by an
+// imported list.
 func TestReleasedID(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -265,8 +265,8 @@ func TestIDAndValue(t *testing.T) {
 	}
 }
 
-// A load that is refused, or killed before the switch, erases nobody: its file may be wrong.
-// When it goes on, the ids that were found before are not lost.
+// A load that is refused, or killed before the switch, adds no ids: its file may be wrong. If
+// it is resumed, it still has the ids that it found.
 func TestIDsOfInterruptedLoads(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -309,7 +309,7 @@ func TestIDsOfInterruptedLoads(t *testing.T) {
 	}
 }
 
-// What a generation has of a value that was suppressed while it was filled is suppressed by id
+// If a value is suppressed while a generation is filled, the ids of its records are suppressed
 // too.
 func TestIDsOfPurgedRecords(t *testing.T) {
 	t.Parallel()
@@ -334,8 +334,8 @@ func TestIDsOfPurgedRecords(t *testing.T) {
 	}
 }
 
-// An address of very many contacts is no person's: a wrong load or delta takes none of their ids,
-// and the next has them all.
+// An address of very many contacts is no person's: a wrong load or delta suppresses none of
+// their ids, and the next one loads them all.
 func TestIDsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

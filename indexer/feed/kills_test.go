@@ -11,10 +11,9 @@ import (
 
 var all = flag.Bool("all", false, "TestEveryKill kills at each call, also at those between the first and the last of the same kind")
 
-// A process is killed at each of its calls, before and after the call took effect, until it
-// makes no more. The settling process publishes everything, and starts the feed over only
-// if a backend was restored. Random kills seldom find the last calls of a long run; here
-// none is left out.
+// A process is killed at each of its calls, before and after the call takes effect. Settling
+// then publishes everything, and starts the feed over only if a backend was restored. Random
+// kills seldom hit the last calls of a long run.
 func TestEveryKill(t *testing.T) {
 	t.Parallel()
 	for name, scene := range map[string]func(*simulation, *testing.T) func(*process) error{

@@ -25,8 +25,8 @@ import (
 
 var names = mappings.Names{Prefix: "model-"}
 
-// victim is killed at a call, or never if at is the zero point: before the call takes
-// effect, or late, after it.
+// victim is the call at which a process is killed, before it takes effect or, with late, after;
+// never for the zero point.
 type victim struct {
 	kill func(error)
 	late bool

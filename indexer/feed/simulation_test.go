@@ -67,8 +67,8 @@ type simulation struct {
 	// left are the changes of a killed delta, by its name, which may go on.
 	left map[string][][]edit
 	n    int
-	// longest are how many calls a process of a kind makes, as far as is known: a kill
-	// is at any of them.
+	// longest is how many calls a process of each kind has made at most: a kill is at any of
+	// these.
 	measured, longest map[string]int
 }
 

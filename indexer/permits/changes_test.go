@@ -162,7 +162,7 @@ func TestNextWeek(t *testing.T) {
 
 // Converting a file a second time repeats no signals, on the same day or a later one; an
 // older file changes nothing known.
-func TestSameFileAgain(t *testing.T) {
+func TestSameFileTwice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
 	w.take("1,1 A ST,Review,100,2026-10-01,,,,\n")

@@ -14,8 +14,8 @@ import (
 	"atlas/search/document"
 )
 
-// Hostile cells are reported by line, their rows are left out or become records that a load
-// accepts, and the rows around them are records.
+// Hostile cells are reported by line. Their rows are left out or become records that a load
+// accepts, and do not affect the rows around them.
 func TestHostileCells(t *testing.T) {
 	t.Parallel()
 	of := func(no, address, work, builder string) string {

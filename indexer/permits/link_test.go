@@ -34,8 +34,8 @@ var others = []struct {
 	{"Riverstone Homes", "Riverton Homes", false},
 }
 
-// What the rules link is right: of the labelled firms of Calgary with noise, hard ones and
-// firms that are unknown among them, and of names as other cities write them.
+// The rules link what they should: labelled firms of Calgary with noise, hard pairs, firms
+// unknown to them, and names as other cities write them.
 func TestLinksAreRight(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("calgary-permits.csv")

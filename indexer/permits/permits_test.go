@@ -79,9 +79,8 @@ func byID(records []record) map[string]record {
 	return m
 }
 
-// The golden records come from a second reading of the rules, a program that
-// shares nothing with this one, and were checked by eye; that is why no flag
-// overwrites them.
+// The golden records come from another program, which shares no code with this one, and were
+// checked by eye. So no flag overwrites them.
 func TestGoldenPermits(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/golden.json")

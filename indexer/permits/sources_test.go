@@ -259,8 +259,8 @@ func TestTroubles(t *testing.T) {
 	}
 }
 
-// In a list whose names have labels, a name without one has the default type, and is not a
-// value without a rule.
+// In a list of labelled names, a name without a label has the default type, and does not count
+// as a value without a rule.
 func TestLabelledNames(t *testing.T) {
 	t.Parallel()
 	const described = "version: 1\nsource: here\ntitle: Here\nkey: \"{no}\"\nproject: { name: \"{no}\" }\nfirms: { name: \"{parties}\", cell: labelled, type: { of: \"{parties}\", table: { GC: general_contractor }%s } }\n"

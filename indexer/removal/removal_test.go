@@ -183,7 +183,7 @@ func TestLinkWorksOnce(t *testing.T) {
 	if there := w.there(t); there[ada] || !there[mailto] || !there[bob] {
 		t.Errorf("there are %v", there)
 	}
-	// The link of another contact still works, and no load restores the erased one, also not
+	// The link of another contact still works, and no load restores the erased contact, even
 	// under another id.
 	if err := w.Works(t.Context(), other); err != nil {
 		t.Error(err)

@@ -251,8 +251,8 @@ func (w *asked) letters(t *testing.T, at time.Time) (n int) {
 	return n
 }
 
-// However many networks ask, 250 first requests of networks and 250 others lead to letters in an
-// hour: further ones wait, and none is refused. A link works for seven days after its letter.
+// However many networks ask, 250 first requests of networks and 250 others are answered in an
+// hour. Further ones wait, none is refused. A link works for seven days after its e-mail.
 func TestLettersArePaced(t *testing.T) {
 	t.Parallel()
 	w := newAsked(t)

@@ -413,10 +413,10 @@ func TestHeldEntriesEqualModel(t *testing.T) {
 	}
 }
 
-// A View by tier reports the record that a tier puts into the book; a View by score, and
-// contacts that the workspace saves or lists, are not reported; a contact that a project
-// names is.
-func TestWhatWorkspacesWriteIsTold(t *testing.T) {
+// A View by tier reports the record that a tier puts into the book. A View by score does not,
+// nor does a View of contacts those that the workspace saves or lists; it reports a contact
+// that a project names.
+func TestWhatWorkspacesWriteIsReported(t *testing.T) {
 	t.Parallel()
 	w := &heldWorld{
 		world: newWorld(t), accounts: map[int]string{0: "Calgary", 1: "Calgary"}, contacts: map[int]string{0: "Calgary", 1: "Calgary"},

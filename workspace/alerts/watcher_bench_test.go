@@ -15,10 +15,10 @@ import (
 	"atlas/workspace/alerts"
 )
 
-// BenchmarkLook compares different Views with changes of firms, the same number of which
-// match each. It reports the time for a View, and the times of other searches: alone and beside
-// it by turns, so that other work on the machine slows both. ATLAS_BENCH_PACE=off compares
-// without pauses, ATLAS_BENCH_PACE=both every second time.
+// BenchmarkLook compares different Views with changes of firms, of which each View matches the
+// same number. It reports the time for a View and, alternating, the times of other searches
+// with and without it, so that other work on the machine slows both. ATLAS_BENCH_PACE=off
+// compares without pauses, ATLAS_BENCH_PACE=both alternates.
 func BenchmarkLook(b *testing.B) {
 	for _, of := range []struct{ views, changes int }{{500, 10_000}, {10_000, 100_000}} {
 		b.Run(fmt.Sprintf("%d Views, %d changes", of.views, of.changes), func(b *testing.B) { benchmarkLook(b, of.views, of.changes) })
@@ -88,8 +88,8 @@ func benchmarkLook(b *testing.B, many, changed int) {
 	}
 }
 
-// searching sends searches of others at a fixed rate, whether or not earlier ones are
-// answered. stop returns how long each took since it was due.
+// searching sends other searches at a fixed rate, without waiting for earlier ones. stop
+// returns how long each took from when it was due.
 func searching(b *testing.B, w *world, cities int) (stop func() []time.Duration) {
 	b.Helper()
 	const each = 50 * time.Millisecond

@@ -269,9 +269,8 @@ type watched struct {
 	want   [][]uuid.UUID
 }
 
-// Entries name each record once when it begins to match, whatever deltas, merges, loads and
-// changed definitions there are, wherever the watcher is killed, and however many servers
-// look.
+// Each record is reported once when it begins to match, whatever deltas, merges, loads and
+// changed definitions there are, wherever the watcher is killed, and however many servers look.
 func TestEntriesEqualModel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

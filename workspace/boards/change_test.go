@@ -86,8 +86,8 @@ func TestRequestsStayWhatTheyWere(t *testing.T) {
 	}
 }
 
-// A store writes a number without its exponent: a long one is refused, and counts for the length
-// of a request otherwise.
+// A store writes out the exponent of a number: a number that gets too long is refused, and
+// others count by their stored length.
 func TestNumbersOfRequestsAreShort(t *testing.T) {
 	t.Parallel()
 	tile := func(latitude string) string {

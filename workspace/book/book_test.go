@@ -122,8 +122,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// Of a record outside the book only its absence is as expected; of one that is in it, the
-// named values alone count, and no value is the same as an empty one.
+// A record outside the book meets only the expectation that it is absent. For one in the book,
+// only the named values count, and an empty value equals none.
 func TestExpectation(t *testing.T) {
 	t.Parallel()
 	o := &book.Overlay{Values: book.Values{"workspace_status": "a", "tags": []string{"x", "y"}}}

@@ -59,7 +59,7 @@ func TestLinkWithFragment(t *testing.T) {
 	}
 }
 
-func TestLinksCanBeMadeAgain(t *testing.T) {
+func TestLinksAreReproducible(t *testing.T) {
 	t.Parallel()
 	const base = "https://app.example/join?lang=en"
 	oldKey, newKey := "the key of yesterday", "the key of today....."

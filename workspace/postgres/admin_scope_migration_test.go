@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/postgres"
 )
 
-// Keys that wrote acted as admins, and keep that. A key that is made without the scope
-// afterwards gets it from no repetition of the migration.
+// Keys with the write scope acted as admins, and still do. A later key without the admin scope
+// does not get it from a repeated migration.
 func TestAdminScopeMigration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

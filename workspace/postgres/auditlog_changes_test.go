@@ -130,8 +130,8 @@ func TestWhatTheAuditLogRecords(t *testing.T) {
 	}
 }
 
-// The role that serves requests, whoever takes it over, writes no event without its change, and
-// is no operator.
+// Whoever takes over the role that serves requests can write no event without its change, and
+// cannot act as an operator.
 func TestApplicationMakesUpNoEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -384,7 +384,7 @@ func TestRetentionLeavesACheckpoint(t *testing.T) {
 	if r, err := auditlog.Verify(ctx, w.system, w.one.ID, &all[0].Digest, public); err != nil || len(r.Problems) != 1 {
 		t.Errorf("a digest of what was deleted: %+v, %v", r, err)
 	}
-	// A checkpoint that somebody else wrote is not signed, and one more deleted event is
+	// A checkpoint that somebody else wrote has no valid signature, and one more event is
 	// missing.
 	_, err = w.system.Pool().
 		Exec(ctx, `UPDATE audit_chains SET checkpoint_number = 3, checkpoint_digest = $2 WHERE chain = $1`, [16]byte(w.one.ID), all[2].Digest[:])

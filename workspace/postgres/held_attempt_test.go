@@ -122,7 +122,7 @@ func TestClaimOfAChangedRowKeepsItsVersion(t *testing.T) {
 
 // A rewritten stub is not purged before its time: an earlier attempt to write it can still
 // arrive.
-func TestAStubThatIsWrittenAgainRemains(t *testing.T) {
+func TestRewrittenStubRemains(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)
 	in, record := b.one.ID, uuid.New()

@@ -47,8 +47,8 @@ func (w *world) provider(t *testing.T, in workspace.ID, change ...func(*identity
 	return p
 }
 
-// A domain belongs to one workspace, also when two prove it concurrently; a workspace sees
-// its own; and the role that serves requests proves none.
+// Only one of two workspaces proves a domain, even concurrently. A workspace sees its own
+// domains only, and the role that serves requests proves none.
 func TestDomainsAreExclusive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -299,8 +299,8 @@ func TestRolesByClaim(t *testing.T) {
 	role("an owner of two", subject(p, "o", owner.Email, "all"), owner.ID, people.MemberRole)
 }
 
-// A person who was removed before they first signed in by a provider is not admitted by one,
-// whoever removed them and whether or not there was a provider.
+// A person who was removed before they first signed in by a provider is not admitted, whoever
+// removed them and with or without a provider at that time.
 func TestRemovedBeforeTheProvider(t *testing.T) {
 	t.Parallel()
 	f := newPeople(t)
@@ -384,7 +384,7 @@ func TestSoleOwnerGetsIn(t *testing.T) {
 }
 
 // A secret is encrypted again when the key is replaced, and decrypts for its workspace only.
-func TestSecretsOfProvidersAreSealedAgain(t *testing.T) {
+func TestSecretsOfProvidersAreResealed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()

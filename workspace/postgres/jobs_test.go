@@ -175,7 +175,7 @@ func TestLostLeasesPutOffNothing(t *testing.T) {
 	wantJobs(t, "after the third", w.claim(t), "r4")
 }
 
-func TestAddingAJobAgainChangesNothing(t *testing.T) {
+func TestAddingAJobTwiceChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	lane := uuid.New()

@@ -11,8 +11,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// A workspace sees and sets its own policy only, whoever is no admin sets none, and keys that
-// are made and rotated keep to it.
+// A workspace sees and sets only its own policy, only admins set it, and keys that are made or
+// rotated follow it.
 func TestKeyPolicies(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

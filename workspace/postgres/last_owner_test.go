@@ -13,8 +13,8 @@ import (
 	"atlas/workspace/scim"
 )
 
-// The last owner is mailed that they stay, once a day in a workspace, whoever asks for something
-// else and however often.
+// The last owner is mailed that they stay the owner, at most once a day in a workspace, whoever
+// asked for something else.
 func TestLastOwnersAreMailed(t *testing.T) {
 	t.Parallel()
 	p := newPeople(t)

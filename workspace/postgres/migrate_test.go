@@ -152,8 +152,8 @@ func TestReferencesToUsersHaveIndices(t *testing.T) {
 	}
 }
 
-// A server is ready when the schema has the number of its newest migration: so none is added
-// below a number that a database may have.
+// A server is ready once the schema has the number of its newest migration, so no migration may
+// be added below a number that a database can have.
 func TestMigrationNumbersGrow(t *testing.T) {
 	t.Parallel()
 	files, err := os.ReadDir("migrations")

@@ -29,7 +29,7 @@ func viewNamed(name string) views.View {
 	}
 }
 
-func TestOnceKeepsTheAnswerWithTheChange(t *testing.T) {
+func TestOnceStoresTheAnswerWithTheChange(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	in, ctx := w.one.ID, t.Context()
@@ -144,8 +144,8 @@ func TestOnceAtOnce(t *testing.T) {
 	}
 }
 
-// What another call with the key did meanwhile is the answer, not the failure that follows
-// from it.
+// If another call with the key changed something meanwhile, its answer is returned, not the
+// failure that it caused.
 func TestOnceMeanwhile(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -19,8 +19,8 @@ import (
 	"atlas/workspace/book"
 )
 
-// An overlay has the user who made the last change, through a claim of the user; none once
-// the user is deleted, or when a key or a merge changed it.
+// An overlay names the user who changed it last, even if their account was claimed since. It
+// names none if the user was deleted, or a key or a merge changed it last.
 func TestAuthorsOfOverlays(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -81,8 +81,8 @@ func TestAuthorsOfOverlays(t *testing.T) {
 	}
 }
 
-// Of changes with expectations none is lost, however many are concurrent: each writer
-// counts up by one, and removes what it added.
+// No change with an expectation is lost, however many are concurrent: each writer counts up by
+// one, and removes what it added.
 func TestExpectationsAtOnce(t *testing.T) {
 	t.Parallel()
 	b := newBooks(t)

@@ -273,8 +273,8 @@ func TestSuppressionsAreAudited(t *testing.T) {
 	}
 }
 
-// Suppressions that belong to another are removed with it, stand beside one of the same digest
-// that does not, and belong to the entry of an import that has the digest.
+// Suppressions that belong to another one are removed with it. They can have the digest of one
+// that belongs to none. In an import they belong to the stored entry with the digest.
 func TestSuppressionsOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

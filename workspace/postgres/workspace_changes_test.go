@@ -348,8 +348,9 @@ func TestChangesOfAnotherWorkspace(t *testing.T) {
 	}
 }
 
-// The triggers run as the owner: a temporary table of the application's role is not taken
-// for one of ours, and it can make no trigger of their functions.
+// The triggers run as the owner, so a temporary table of the application's role must not be
+// mistaken for one of the schema, and the role must not be able to make triggers of their
+// functions.
 func TestTriggersOfChangesAreNotLed(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)
@@ -435,8 +436,8 @@ func TestWorkspaceChangesAreForgotten(t *testing.T) {
 	checkKnown(false, false, false, true)
 }
 
-// Postgres that was restored to an earlier time, or from a dump to another server, does
-// not take positions for known that it does not have.
+// A Postgres that was restored to an earlier time, or from a dump, does not accept positions
+// that it does not have.
 func TestRestoredWorkspaceChanges(t *testing.T) {
 	t.Parallel()
 	w := newViewing(t)

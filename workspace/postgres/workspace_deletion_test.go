@@ -12,8 +12,8 @@ import (
 	"atlas/workspace/people"
 )
 
-// Nobody can join a closed workspace, nothing is deleted of one that is not closed, and one
-// whose deletion has begun cannot be reopened.
+// Nobody can join a closed workspace. Only a closed one is deleted, and once its deletion has
+// begun it cannot be reopened.
 func TestClosedWorkspace(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

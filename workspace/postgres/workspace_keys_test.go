@@ -115,8 +115,8 @@ func TestEndedKeysAreListedForAWhile(t *testing.T) {
 	}
 }
 
-// One key and those that it made make 100 keys in 30 days, in any order and whatever ended
-// since. People and other keys are not affected.
+// A key and all keys that descend from it make 100 keys in 30 days, in any order and whether or
+// not these ended. People and other keys are not affected.
 func TestKeysMadeByKeysCountApart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -127,7 +127,7 @@ func TestUpsertRules(t *testing.T) {
 }
 
 // A score from a clock that was a year ahead is recomputed, like an old one.
-func TestScoresOfAWrongClockAreMadeAgain(t *testing.T) {
+func TestScoresOfAWrongClockAreRecomputed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.projector.Now = func() time.Time { return time.Now().AddDate(1, 0, 0) }

@@ -9,7 +9,7 @@ import (
 	"atlas/workspace/book"
 )
 
-// A generation of held records is written and asked by the folding that it was made with,
+// A generation of held records is written and searched with the folding that it was made with,
 // until a rebuild makes the next one.
 func TestHeldGenerationsKeepTheirFolding(t *testing.T) {
 	t.Parallel()

@@ -45,10 +45,9 @@ ALTER TABLE overlays ADD COLUMN nickname text, ADD COLUMN grade text, ADD COLUMN
 `
 )
 
-// A field is one row of the catalog, and a migration where workspaces write it:
-// with these alone it is parsed, indexed, searched, described, stored and shown.
-// The rows go into a copy of the catalog's file, which the test of another process
-// is compiled with.
+// A new field takes one row of the catalog and, if workspaces write it, a migration: with these
+// it is parsed, indexed, searched, described, stored and shown. The test compiles another
+// process with a copy of the catalog's file that has the rows.
 func TestANewFieldIsARow(t *testing.T) {
 	t.Parallel()
 	if _, added := catalog.FieldNamed(catalog.Accounts, "employees"); added {
