@@ -46,7 +46,7 @@ func (e *Eraser) cleanFolders(ctx context.Context, o *Outcome) error {
 			return nil
 		})
 		if err != nil {
-			return fault.Wrap(err, fault.Internal, "the folder %s cannot be inUse", folder)
+			return fault.Wrap(err, fault.Internal, "the folder %s cannot be cleaned", folder)
 		}
 	}
 	for _, path := range files {
