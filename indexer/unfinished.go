@@ -103,6 +103,6 @@ func (l UnfinishedLoad) InUse() bool {
 	if err != nil {
 		return !errors.Is(err, fs.ErrNotExist)
 	}
-	defer lock.Close()
+	defer durable.Unlock(lock) //nolint:errcheck // a lock
 	return syscall.Flock(int(lock.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) != nil
 }

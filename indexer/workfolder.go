@@ -89,7 +89,7 @@ func openWorkFolder(path string) (*workFolder, error) {
 	}
 }
 
-func (s *workFolder) close() { _ = s.lock.Close() }
+func (s *workFolder) close() { _ = durable.Unlock(s.lock) }
 
 func (s *workFolder) file(name string) string { return filepath.Join(s.path, name) }
 

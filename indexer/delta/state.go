@@ -140,7 +140,7 @@ func openFolder(path string) (*folder, error) {
 
 func (f *folder) close() {
 	_ = os.RemoveAll(f.scratch())
-	_ = f.lock.Close()
+	_ = durable.Unlock(f.lock)
 }
 
 func (f *folder) scratch() string               { return filepath.Join(f.path, "scratch") }

@@ -40,7 +40,7 @@ func NewScratch(parent string, log *slog.Logger) (*Scratch, error) {
 // Remove removes the folder.
 func (s *Scratch) Remove() {
 	_ = os.RemoveAll(s.Path)
-	_ = s.lock.Close()
+	_ = durable.Unlock(s.lock)
 }
 
 // ScratchFolders lists the folders of Scratches in parent.
@@ -64,6 +64,6 @@ func removeAbandoned(parent string, log *slog.Logger) {
 		if err := os.RemoveAll(path); err == nil {
 			log.Info("removed temporary files of a process that was killed", "folder", path)
 		}
-		_ = lock.Close()
+		_ = durable.Unlock(lock)
 	}
 }

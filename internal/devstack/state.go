@@ -107,7 +107,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 		_ = f.Close()
 		return nil, fmt.Errorf("devstack: %w", err)
 	}
-	return f.Close, nil
+	return func() error { return durable.Unlock(f) }, nil
 }
 
 // InUseError reports that another process runs a stack in the same state
@@ -131,7 +131,7 @@ func lockFile(ctx context.Context, path string) (unlock func() error, err error)
 	for {
 		f, err := durable.Lock(path, 0o644)
 		if err == nil {
-			return f.Close, nil
+			return func() error { return durable.Unlock(f) }, nil
 		}
 		if !errors.Is(err, durable.ErrLocked) {
 			return nil, fmt.Errorf("lock %s: %w", path, err)

@@ -10,7 +10,7 @@ import (
 // ErrLocked is the error of a file that another process has locked.
 var ErrLocked = errors.New("another process has locked it")
 
-// Lock opens or creates a file and locks it. The lock ends when the file is closed, and
+// Lock opens or creates a file and locks it. The lock ends with Unlock, and
 // with the process. It does not wait: for a locked file it returns ErrLocked.
 func Lock(path string, mode fs.FileMode) (*os.File, error) {
 	for {
@@ -35,4 +35,10 @@ func Lock(path string, mode fs.FileMode) (*os.File, error) {
 		}
 		// Between opening and locking, the previous holder removed or renamed the file.
 	}
+}
+
+// Unlock ends the lock and closes the file. To close it alone is not enough: a process that is
+// being started has a copy of the file until its program begins.
+func Unlock(file *os.File) error {
+	return errors.Join(syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 }

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 )
 
@@ -33,7 +34,19 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer third.Close()
+	copied, err := syscall.Dup(int(third.Fd())) // as in a process that is being started
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(copied) //nolint:errcheck // a copy
+	if err := Unlock(third); err != nil {
+		t.Fatal(err)
+	}
+	fourth, err := Lock(path, 0o600)
+	if err != nil {
+		t.Fatal("after Unlock, while there is a copy:", err)
+	}
+	defer fourth.Close()
 	if _, err := Lock(filepath.Join(path, "below a file"), 0o600); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
 	}

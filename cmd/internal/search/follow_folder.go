@@ -58,7 +58,7 @@ func (c *folderCopy) path(name string) string { return filepath.Join(c.dir, name
 
 func (c *folderCopy) close() {
 	_ = c.log.Close()
-	_ = c.lock.Close()
+	_ = durable.Unlock(c.lock)
 }
 
 func (c *folderCopy) write(_ context.Context, changes []change, next *followState) error {

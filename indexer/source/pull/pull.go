@@ -108,7 +108,7 @@ func Pull(ctx context.Context, o Options) (Report, error) {
 	if err != nil {
 		return r.report, fault.Wrap(err, fault.Internal, "%s cannot be locked", o.Dir)
 	}
-	defer lock.Close() //nolint:errcheck // a lock
+	defer durable.Unlock(lock) //nolint:errcheck // a lock
 	return r.report, r.all(ctx)
 }
 
