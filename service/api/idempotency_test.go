@@ -140,8 +140,8 @@ func TestKeyBelongsToOneOperation(t *testing.T) {
 			texts["docs/api.md: "+line] = line
 		}
 	}
-	if found != 2 || !strings.Contains(string(page), "In another operation it is a key of its own.") {
-		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has keys of its own", found)
+	if found != 2 || !strings.Contains(string(page), "In another operation it is a separate key.") {
+		t.Errorf("docs/api.md has %d lines about the conflict, or does not say that another operation has separate keys", found)
 	}
 	for where, text := range texts {
 		if !strings.Contains(text, "same operation") && !strings.Contains(text, "this operation") ||
