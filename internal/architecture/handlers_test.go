@@ -28,12 +28,17 @@ func TestHandlersDoNotKnowTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		ofAnother := map[*ast.Ident]bool{} // http.Server
 		ast.Inspect(parsed, func(n ast.Node) bool {
-			_, ofAnotherPackage := n.(*ast.SelectorExpr)
-			if name, is := n.(*ast.Ident); is && name.Name == "Server" {
-				named[f.Name()] = true
+			switch n := n.(type) {
+			case *ast.SelectorExpr:
+				ofAnother[n.Sel] = true
+			case *ast.Ident:
+				if n.Name == "Server" && !ofAnother[n] {
+					named[f.Name()] = true
+				}
 			}
-			return !ofAnotherPackage
+			return true
 		})
 	}
 	if len(named) != 2 || !named["server.go"] || !named["routes.go"] {
