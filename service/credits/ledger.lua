@@ -20,7 +20,7 @@
 --
 --          amounts are those of the items of a request, "20 20 5". charges are
 --          "operation:credits operation:credits", '' if nothing is charged.
---          once is the position in KEYS of the answer to keep, '' for none. request has
+--          once is the position in KEYS of the answer to store, '' for none. request has
 --          16 bytes that tell requests with one key apart. An answer of no bytes is not
 --          stored: the request failed. That of a charge is where its id is stored.
 --
@@ -46,7 +46,7 @@ local MANY = 4000        -- arguments of one command, an even number: Lua permit
 local ARGUMENTS = 9      -- of an operation
 local IDLE = '259200000' -- ms without a call after which the hash expires: 72 hours
 local LEASE = 5000       -- ms for which a request alone has its key
-local RETAIN = '86400000'  -- ms for which an answer is stored: 24 hours
+local STORE = '86400000' -- ms for which an answer is stored: 24 hours
 local EMPTY = 2000       -- answers without records that are stored, each hour
 local REQUEST = 16       -- bytes that tell requests apart
 local REMEMBER = 60000   -- ms for which the id of a charge is stored
@@ -318,10 +318,10 @@ local function apply(key, first, last)
 
     -- What is stored under the key of the request: 'p', the request and the reservation
     -- while it is in progress, then 'a', the request and the answer.
-    local once, stored, mine = tonumber(ARGV[i + 7]), false, nil
+    local once, earlier, mine = tonumber(ARGV[i + 7]), false, nil
     if once then
-      stored = answers[once]
-      if stored == nil then stored = call('GET', KEYS[once]) end
+      earlier = answers[once]
+      if earlier == nil then earlier = call('GET', KEYS[once]) end
       mine = 'p' .. sub(ARGV[i + 8], 1, REQUEST) .. id
     end
 
@@ -333,11 +333,11 @@ local function apply(key, first, last)
       -- All reservations of the key have lapsed. This differs from what was counted only
       -- after a server of the version before let one lapse.
       if k and k.last + LAPSE <= now then k.held = 0 end
-      if stored and sub(stored, 2, REQUEST + 1) ~= ARGV[i + 8] then
+      if earlier and sub(earlier, 2, REQUEST + 1) ~= ARGV[i + 8] then
         reply = { 'conflict', used, 0, 0, epoch }
-      elseif stored and sub(stored, 1, 1) == 'a' then
-        reply = { 'stored', used, 0, 0, epoch, sub(stored, REQUEST + 2) }
-      elseif stored and stored ~= mine then
+      elseif earlier and sub(earlier, 1, 1) == 'a' then
+        reply = { 'stored', used, 0, 0, epoch, sub(earlier, REQUEST + 2) }
+      elseif earlier and earlier ~= mine then
         reply = { 'in_progress', used, 0, answers[once] and LEASE or call('PTTL', KEYS[once]), epoch }
       else
         reply = not known and refusal(ceiling, budget, k)
@@ -370,15 +370,15 @@ local function apply(key, first, last)
 
     elseif kind == 'renew' then
       -- A request that takes long has its key for longer.
-      if once and known and (not stored or stored == mine) then answers[once] = mine end
+      if once and known and (not earlier or earlier == mine) then answers[once] = mine end
       reply = { '', used, 0 }
 
     elseif kind == 'charge' then
       -- Charges without a reservation, as much as a reserve would grant: anything while the
       -- ceiling is not reached.
-      reply = not stored and refusal(tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6]), k)
+      reply = not earlier and refusal(tonumber(ARGV[i + 3]), tonumber(ARGV[i + 6]), k)
       if not reply then
-        if not stored then
+        if not earlier then
           if epoch == '' then epoch = id end
           exists = true
           spend(ARGV[i + 2], now, k, ARGV[i + 5])
@@ -395,13 +395,13 @@ local function apply(key, first, last)
       local answer = once and sub(ARGV[i + 8], REQUEST + 1) or ''
       if not known then
         local seen = exists and epoch == ARGV[i + 4] and tonumber(ARGV[i + 3]) < next
-        if seen and answer ~= '' and stored ~= 'a' .. ARGV[i + 8] and (stored or ARGV[i + 2] ~= '') then
+        if seen and answer ~= '' and earlier ~= 'a' .. ARGV[i + 8] and (earlier or ARGV[i + 2] ~= '') then
           reply = { 'superseded', used, 0 }
         else
           reply = { seen and 'gone' or 'lost', used, 0 }
         end
       else
-        local superseded = stored and stored ~= mine
+        local superseded = earlier and earlier ~= mine
         k = by ~= '' and known_key(by)
         local n = #deleted
         deleted[n + 1], deleted[n + 2] = 'r' .. id, 'q' .. seq
@@ -429,7 +429,7 @@ local function apply(key, first, last)
         end
         if answer ~= '' and not superseded then
           answers[once] = 'a' .. ARGV[i + 8]
-        elseif stored and stored == mine then
+        elseif earlier and earlier == mine then
           answers[once] = false
         end
         if not superseded then spend(ARGV[i + 2], created, k, by) end
@@ -506,12 +506,12 @@ local function apply(key, first, last)
   for n = 1, #set, MANY do call('HSET', key, unpack(set, n, math.min(n + MANY - 1, #set))) end
   if extend then call('PEXPIRE', key, IDLE) end -- once a minute
   -- Last: an answer is stored only if it is charged.
-  for once, stored in pairs(answers) do
-    if not stored then
+  for once, content in pairs(answers) do
+    if not content then
       call('DEL', KEYS[once])
     else
-      local state = sub(stored, 1, 1)
-      call('SET', KEYS[once], stored, 'PX', state == 'a' and RETAIN or state == 'c' and REMEMBER or LEASE)
+      local state = sub(content, 1, 1)
+      call('SET', KEYS[once], content, 'PX', state == 'a' and STORE or state == 'c' and REMEMBER or LEASE)
     end
   end
 end
