@@ -26,7 +26,7 @@ const (
 )
 
 type keyActionHandlers struct {
-	People
+	People People
 	Book   Book
 	Views  Views
 	Boards *boards.Boards

@@ -15,6 +15,11 @@ import (
 
 const tagFields = "Fields and usage"
 
+type fieldHandlers struct {
+	ready  *readyFields
+	Search Describer
+}
+
 func (s fieldHandlers) routes() []endpoint.Route {
 	return []endpoint.Route{
 		{Method: "POST", Path: "/data/fields/search", Operation: "search_fields",
@@ -78,12 +83,39 @@ func descriptorSchema() *schema.Schema {
 		When(isEnum, hasValues.And(noFields), noValues.When(isRelated, hasFields, noFields)))
 }
 
+// fieldMetadata is the metadata of a field search. NotFound is present only if the
+// request has keys.
+type fieldMetadata struct {
+	Total    int      `json:"total"`
+	Credits  int64    `json:"credits"`
+	NotFound []string `json:"not_found,omitzero"`
+}
+
 var fieldMetadataSchema = schema.Named("FieldMetadata", schema.Object(
 	schema.Required("total", schema.Count().Example(1)),
 	schema.Required("credits", schema.Always(0)),
 	schema.Optional("not_found", schema.Array(&schema.Schema{Type: "string"}, 0, 0).
 		Described("With `keys` only: those that no field has.").Example([]any{})),
 ))
+
+// selectFields queries Elasticsearch only if a selected descriptor lists values of the
+// dataset, so that an outage does not affect other descriptors.
+func (s fieldHandlers) selectFields(
+	c *endpoint.Call, wanted query.FieldSearch,
+) (from *fieldTexts, chosen []int, notFound []string, err error) {
+	if from, err = s.ready.closedFields(); err != nil {
+		return nil, nil, nil, err
+	}
+	chosen, notFound = wanted.Choose(from.all)
+	if !slices.ContainsFunc(chosen, func(i int) bool { return from.all[i].Open() }) {
+		return from, chosen, notFound, nil
+	}
+	frequent, err := s.Search.FrequentValues(c.Context())
+	if err == nil {
+		from, err = s.ready.openFields(frequent) // the same descriptors, in the same order
+	}
+	return from, chosen, notFound, err
+}
 
 func (s fieldHandlers) searchFields(c *endpoint.Call, wanted query.FieldSearch) (endpoint.Reply, error) {
 	from, chosen, notFound, err := s.selectFields(c, wanted)

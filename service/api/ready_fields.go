@@ -51,7 +51,7 @@ func newFieldTexts(frequent catalog.FrequentValues) (*fieldTexts, error) {
 }
 
 // whole returns the compressed list of a dataset, a kind, or everything.
-func (t *fieldTexts) whole(wanted query.FieldSearch, chosen []int, metadata fieldMetadata) (asset.File, error) {
+func (t *fieldTexts) whole(wanted query.FieldSearch, chosen []int, metadata any) (asset.File, error) {
 	key := fieldsOf{wanted.Dataset, wanted.Kind}
 	t.lock.Lock()
 	defer t.lock.Unlock()
@@ -108,36 +108,4 @@ func (f *readyFields) openFields(frequent catalog.FrequentValues) (*fieldTexts, 
 // once read.
 func sameVocabulary(a, b catalog.Vocabulary) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
-}
-
-type fieldHandlers struct {
-	ready  *readyFields
-	Search Describer
-}
-
-// selectFields queries Elasticsearch only if a selected descriptor lists values of the
-// dataset, so that an outage does not affect other descriptors.
-func (s fieldHandlers) selectFields(
-	c *endpoint.Call, wanted query.FieldSearch,
-) (from *fieldTexts, chosen []int, notFound []string, err error) {
-	if from, err = s.ready.closedFields(); err != nil {
-		return nil, nil, nil, err
-	}
-	chosen, notFound = wanted.Choose(from.all)
-	if !slices.ContainsFunc(chosen, func(i int) bool { return from.all[i].Open() }) {
-		return from, chosen, notFound, nil
-	}
-	frequent, err := s.Search.FrequentValues(c.Context())
-	if err == nil {
-		from, err = s.ready.openFields(frequent) // the same descriptors, in the same order
-	}
-	return from, chosen, notFound, err
-}
-
-// fieldMetadata is the metadata of a field search. NotFound is present only if the
-// request has keys.
-type fieldMetadata struct {
-	Total    int      `json:"total"`
-	Credits  int64    `json:"credits"`
-	NotFound []string `json:"not_found,omitzero"`
 }

@@ -85,8 +85,8 @@ var searchResultsSchema = func() *schema.Schema {
 	), 1, maxBatchSearches)
 }()
 
-// dataRoutes are the batch of searches of the Data API.
-func (s batchHandlers) dataRoutes() []endpoint.Route {
+// dataBatchRoutes are the batch of searches of the Data API.
+func (s batchHandlers) dataBatchRoutes() []endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Datasets {
 		bodies = append(bodies, query.SearchRule(d, catalog.Data).Schema.With(schema.Required("dataset", schema.OneOf(d))))
@@ -110,8 +110,8 @@ func (s batchHandlers) dataRoutes() []endpoint.Route {
 	)}
 }
 
-// workspaceRoutes are the batch of searches of books and Views.
-func (s batchHandlers) workspaceRoutes() []endpoint.Route {
+// workspaceBatchRoutes are the batch of searches of books and Views.
+func (s batchHandlers) workspaceBatchRoutes() []endpoint.Route {
 	var bodies []*schema.Schema
 	for _, d := range catalog.Held { // what is valid for a book is valid for a View
 		body := query.SearchRule(d, catalog.View).Schema.With(schema.Optional("view_id", schema.UUID())).With(

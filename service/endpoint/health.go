@@ -22,9 +22,7 @@ type health struct {
 	Filling []catalog.Dataset `json:"filling,omitempty"`
 }
 
-const (
-	probeTimeout = 2 * time.Second
-)
+const probeTimeout = 2 * time.Second
 
 // HealthRows are the health routes.
 func (s *Core) HealthRows() (rows []Stranger) {
