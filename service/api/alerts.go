@@ -17,7 +17,9 @@ import (
 
 const tagAlerts = "Alerts"
 
-func (s Views) alertRoutes() []endpoint.Route {
+type alertHandlers struct{ Alerts *alerts.Alerts }
+
+func (s alertHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/alerts", Operation: "list_alerts",
@@ -120,11 +122,11 @@ type alertData struct {
 
 var alertDataSchema = schema.Named("AlertData", schema.Object(schema.Required("alert", alertSchema)))
 
-func (s Views) listAlerts(c *endpoint.Call, m endpoint.ListMetadata) ([]alerts.Alert, error) {
+func (s alertHandlers) listAlerts(c *endpoint.Call, m endpoint.ListMetadata) ([]alerts.Alert, error) {
 	return s.Alerts.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
-func (s Views) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
+func (s alertHandlers) listAlertEntries(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	text, given, err := c.Param(viewIDKey)
 	if err != nil {
@@ -154,12 +156,12 @@ var alertUpsert = rule.Object(
 	}),
 ).Named("AlertUpsert")
 
-func (s Views) upsertAlert(c *endpoint.Call, change alerts.Change) (endpoint.Reply, error) {
+func (s alertHandlers) upsertAlert(c *endpoint.Call, change alerts.Change) (endpoint.Reply, error) {
 	a, err := s.Alerts.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(alertData{a}), err
 }
 
-func (s Views) deleteAlert(c *endpoint.Call) (endpoint.Reply, error) {
+func (s alertHandlers) deleteAlert(c *endpoint.Call) (endpoint.Reply, error) {
 	err := s.Alerts.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
 	return endpoint.FreeReply(deleted{true}), err
 }
@@ -177,7 +179,7 @@ var seenRule = rule.Object(
 	),
 ).Named("ViewSeen")
 
-func (s Views) seeView(c *endpoint.Call, in seen) (endpoint.Reply, error) {
+func (s alertHandlers) seeView(c *endpoint.Call, in seen) (endpoint.Reply, error) {
 	var through *int64
 	if in.through != nil {
 		number := int64(*in.through)

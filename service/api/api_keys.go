@@ -17,9 +17,14 @@ import (
 
 const tagKeys = "API keys"
 
-// apiKeyRoutes are never throttled: whoever must revoke a stolen key may find the ceiling
+type keyHandlers struct {
+	Keys     *people.Keys
+	Policies *people.Policies
+}
+
+// routes are never throttled: whoever must revoke a stolen key may find the ceiling
 // used up.
-func (s People) apiKeyRoutes() []endpoint.Route {
+func (s keyHandlers) routes() []endpoint.Route {
 	const read, write, admin = workspace.WorkspaceRead, workspace.WorkspaceWrite, workspace.WorkspaceAdmin
 	oneKey := schema.Object(schema.Required("api_key", apiKeySchema))
 	return []endpoint.Route{
@@ -194,7 +199,7 @@ func keyMaker(c *endpoint.Call) people.KeyMaker {
 	return people.KeyMaker{User: c.Principal.User, Scopes: c.Principal.Scopes}
 }
 
-func (s People) listAPIKeys(c *endpoint.Call, m endpoint.ListMetadata) ([]apiKey, error) {
+func (s keyHandlers) listAPIKeys(c *endpoint.Call, m endpoint.ListMetadata) ([]apiKey, error) {
 	page, err := s.Keys.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	if err != nil {
 		return nil, err
@@ -268,7 +273,7 @@ func endOnce[T any](end func(*T) *people.KeyEnd) rule.Field[T] {
 	})
 }
 
-func (s People) createAPIKey(c *endpoint.Call, in people.KeyInput) (endpoint.Reply, error) {
+func (s keyHandlers) createAPIKey(c *endpoint.Call, in people.KeyInput) (endpoint.Reply, error) {
 	k, secret, err := s.Keys.Create(c.Context(), c.Workspace(), keyMaker(c), in)
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -292,7 +297,7 @@ var keyRotation = rule.Object(
 	endOnce(func(r *rotation) *people.KeyEnd { return &r.KeyEnd }),
 ).Named("ApiKeyRotation")
 
-func (s People) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, error) {
+func (s keyHandlers) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, error) {
 	id := workspace.KeyID(c.PathID("id"))
 	c.Target = id.String()
 	k, secret, err := s.Keys.Rotate(c.Context(), c.Workspace(), keyMaker(c), id, time.Duration(in.hours)*time.Hour, in.KeyEnd)
@@ -302,7 +307,7 @@ func (s People) rotateAPIKey(c *endpoint.Call, in rotation) (endpoint.Reply, err
 	return endpoint.FreeReply(apiKeyData{apiKeyOf(k, people.KeyPolicy{}, secret)}), nil
 }
 
-func (s People) revokeAPIKey(c *endpoint.Call) (endpoint.Reply, error) {
+func (s keyHandlers) revokeAPIKey(c *endpoint.Call) (endpoint.Reply, error) {
 	id := workspace.KeyID(c.PathID("id"))
 	c.Target = id.String()
 	err := s.Keys.Revoke(c.Context(), c.Workspace(), keyMaker(c), id)

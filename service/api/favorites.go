@@ -12,7 +12,9 @@ import (
 
 const tagFavorites = "Favorites"
 
-func (s Views) favoriteRoutes() []endpoint.Route {
+type favoriteHandlers struct{ Favorites *views.Favorites }
+
+func (s favoriteHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/favorite-views", Operation: "list_favorite_views",
@@ -62,7 +64,7 @@ func (s Views) favoriteRoutes() []endpoint.Route {
 	}
 }
 
-func (s Views) listFavorites(c *endpoint.Call, m endpoint.ListMetadata) ([]views.View, error) {
+func (s favoriteHandlers) listFavorites(c *endpoint.Call, m endpoint.ListMetadata) ([]views.View, error) {
 	return s.Favorites.List(c.Context(), c.Workspace(), c.Principal.User, m.Limit, m.Offset)
 }
 
@@ -79,12 +81,12 @@ var favoriteChange = rule.Object(
 	),
 ).Named("FavoriteViewUpsert")
 
-func (s Views) upsertFavorite(c *endpoint.Call, change views.FavoriteChange) (endpoint.Reply, error) {
+func (s favoriteHandlers) upsertFavorite(c *endpoint.Call, change views.FavoriteChange) (endpoint.Reply, error) {
 	v, err := s.Favorites.Upsert(c.Context(), c.Workspace(), c.Principal.User, change)
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s Views) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.FavoriteChange]) (endpoint.Reply, error) {
+func (s favoriteHandlers) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.FavoriteChange]) (endpoint.Reply, error) {
 	results := make([]endpoint.BatchResult, len(items))
 	for i, item := range items {
 		results[i].Err = item.Err
@@ -109,12 +111,12 @@ func (s Views) upsertFavorites(c *endpoint.Call, items []endpoint.BatchItem[view
 	return c.BatchReply(viewIDKey, results)
 }
 
-func (s Views) deleteFavorite(c *endpoint.Call) (endpoint.Reply, error) {
+func (s favoriteHandlers) deleteFavorite(c *endpoint.Call) (endpoint.Reply, error) {
 	err := s.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views.ID(c.PathID("viewId")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s Views) deleteFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+func (s favoriteHandlers) deleteFavorites(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
 	if _, views := endpoint.ValidItems(items); len(views) > 0 {
 		if err := s.Favorites.Delete(c.Context(), c.Workspace(), c.Principal.User, views...); err != nil {
 			return endpoint.Reply{}, err

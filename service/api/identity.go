@@ -18,8 +18,10 @@ const (
 	domainsPath  = "/workspace/identity/domains"
 )
 
-// identityRoutes are never throttled, like the routes of keys: they decide who gets access.
-func (s People) identityRoutes() []endpoint.Route {
+type identityHandlers struct{ Identity *identity.Settings }
+
+// routes are never throttled, like the routes of keys: they decide who gets access.
+func (s identityHandlers) routes() []endpoint.Route {
 	write := func(r endpoint.Route) endpoint.Route {
 		r.Scope, r.Caller, r.Throttling, r.Paced = workspace.WorkspaceWrite, endpoint.AdminUsers, endpoint.Never, true
 		r.Budget, r.Doc.Tag = endpoint.Budget{Places: endpoint.PlacesRecords, Rows: 0, Heap: 32}, tagIdentity
@@ -202,7 +204,7 @@ type providerData struct {
 	RedirectURI *string           `json:"redirect_uri"`
 }
 
-func (s People) providerOf(in workspace.ID, p *identity.Provider) providerData {
+func (s identityHandlers) providerOf(in workspace.ID, p *identity.Provider) providerData {
 	d := providerData{RedirectURI: orNil(s.Identity.RedirectURI(in))}
 	if p != nil {
 		d.Provider = &identityProvider{
@@ -216,7 +218,7 @@ func (s People) providerOf(in workspace.ID, p *identity.Provider) providerData {
 	return d
 }
 
-func (s People) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
+func (s identityHandlers) getProvider(c *endpoint.Call) (endpoint.Reply, error) {
 	p, err := s.Identity.Provider(c.Context(), c.Workspace())
 	if fault.CodeOf(err) == fault.NotFound {
 		return endpoint.FreeReply(s.providerOf(c.Workspace(), nil)), nil
@@ -229,12 +231,12 @@ func settler(c *endpoint.Call) identity.By {
 	return identity.By{User: c.Principal.User, Own: c.Principal.Own, Email: c.Principal.Email, Began: c.Principal.Began}
 }
 
-func (s People) setProvider(c *endpoint.Call, change identity.Change) (endpoint.Reply, error) {
+func (s identityHandlers) setProvider(c *endpoint.Call, change identity.Change) (endpoint.Reply, error) {
 	p, err := s.Identity.SetProvider(c.Context(), c.Workspace(), settler(c), change)
 	return endpoint.FreeReply(s.providerOf(c.Workspace(), &p)), err
 }
 
-func (s People) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
+func (s identityHandlers) deleteProvider(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(deleted{true}), s.Identity.DeleteProvider(c.Context(), c.Workspace(), settler(c))
 }
 
@@ -261,7 +263,7 @@ func domainOf(d identity.Domain) identityDomain {
 	}
 }
 
-func (s People) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
+func (s identityHandlers) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
 	all, err := s.Identity.Domains(c.Context(), c.Workspace())
 	shown := []identityDomain{}
 	for _, d := range all {
@@ -270,16 +272,16 @@ func (s People) listDomains(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(map[string]any{"domains": shown}), err
 }
 
-func (s People) addDomain(c *endpoint.Call, name string) (endpoint.Reply, error) {
+func (s identityHandlers) addDomain(c *endpoint.Call, name string) (endpoint.Reply, error) {
 	d, err := s.Identity.AddDomain(c.Context(), c.Workspace(), settler(c), name)
 	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s People) checkDomain(c *endpoint.Call) (endpoint.Reply, error) {
+func (s identityHandlers) checkDomain(c *endpoint.Call) (endpoint.Reply, error) {
 	d, err := s.Identity.CheckDomain(c.Context(), c.Workspace(), c.Gin.Param("domain"))
 	return endpoint.FreeReply(domainData{domainOf(d)}), err
 }
 
-func (s People) deleteDomain(c *endpoint.Call) (endpoint.Reply, error) {
+func (s identityHandlers) deleteDomain(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(deleted{true}), s.Identity.DeleteDomain(c.Context(), c.Workspace(), settler(c), c.Gin.Param("domain"))
 }

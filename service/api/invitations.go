@@ -10,7 +10,9 @@ import (
 	"atlas/workspace/people"
 )
 
-func (s People) invitationRoutes() []endpoint.Route {
+type invitationHandlers struct{ Invitations *people.Invitations }
+
+func (s invitationHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/invitations", Operation: "list_invitations",
@@ -99,7 +101,7 @@ var emailScheduleSchema = schema.Object(
 		Described("What holds it up: as many letters of the workspace in an hour, or to the address in a day, as there may be.")),
 ).Described("The pace of letters delays or withholds them; the invitation stands, and `accept_url` works.")
 
-func (s People) listInvitations(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Invitation, error) {
+func (s invitationHandlers) listInvitations(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Invitation, error) {
 	return s.Invitations.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
@@ -134,7 +136,7 @@ func (d invitationData) WithoutSecrets() (any, []string) {
 	return d, []string{"accept_url"}
 }
 
-func (s People) createInvitation(c *endpoint.Call, in invitationInput) (endpoint.Reply, error) {
+func (s invitationHandlers) createInvitation(c *endpoint.Call, in invitationInput) (endpoint.Reply, error) {
 	create := s.Invitations.Create
 	if in.replace {
 		create = s.Invitations.Replace
@@ -150,7 +152,7 @@ type revokedData struct {
 	Email   string              `json:"email"`
 }
 
-func (s People) revokeInvitation(c *endpoint.Call) (endpoint.Reply, error) {
+func (s invitationHandlers) revokeInvitation(c *endpoint.Call) (endpoint.Reply, error) {
 	revoked, err := s.Invitations.Revoke(c.Context(), c.Workspace(), actor(c), people.InvitationID(c.PathID("id")))
 	return endpoint.FreeReply(revokedData{true, revoked.ID, revoked.Email}), err
 }
@@ -187,12 +189,12 @@ var previewSchema = schema.Named("InvitationPreview", schema.Object(
 	schema.Required("expires_at", schema.Time()),
 ))
 
-func (s People) previewInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+func (s invitationHandlers) previewInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
 	preview, err := s.Invitations.Preview(c.Context(), token, invitee(c))
 	return endpoint.FreeReply(preview), err
 }
 
-func (s People) acceptInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
+func (s invitationHandlers) acceptInvitation(c *endpoint.Call, token string) (endpoint.Reply, error) {
 	in, member, err := s.Invitations.Accept(c.Context(), token, invitee(c))
 	return endpoint.FreeReply(joinedData{in, member}), err
 }

@@ -8,8 +8,10 @@ import (
 	"atlas/workspace/people"
 )
 
-// keyPolicyRoutes are never throttled, like the routes of keys.
-func (s People) keyPolicyRoutes() []endpoint.Route {
+type keyPolicyHandlers struct{ Policies *people.Policies }
+
+// routes are never throttled, like the routes of keys.
+func (s keyPolicyHandlers) routes() []endpoint.Route {
 	data := schema.Named("ApiKeyPolicyData", schema.Object(schema.Required("policy", keyPolicySchema)))
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/api-keys/policy", Operation: "get_api_key_policy",
@@ -88,12 +90,12 @@ var keyPolicyRule = rule.Object(
 		func(p *people.KeyPolicy, credits int) { p.MaxDailyCredits = int64(credits) }),
 ).Named("ApiKeyPolicySet")
 
-func (s People) getKeyPolicy(c *endpoint.Call) (endpoint.Reply, error) {
+func (s keyPolicyHandlers) getKeyPolicy(c *endpoint.Call) (endpoint.Reply, error) {
 	p, err := s.Policies.Keys(c.Context(), c.Workspace())
 	return endpoint.FreeReply(keyPolicyOf(p)), err
 }
 
-func (s People) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Reply, error) {
+func (s keyPolicyHandlers) setKeyPolicy(c *endpoint.Call, p people.KeyPolicy) (endpoint.Reply, error) {
 	p, err := s.Policies.SetKeys(c.Context(), c.Workspace(), c.Principal.User, p)
 	return endpoint.FreeReply(keyPolicyOf(p)), err
 }

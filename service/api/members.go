@@ -34,7 +34,9 @@ const tagPeople = "Members and invitations"
 // defaultPeople is the default page size of members, invitations and subscriptions.
 const defaultPeople = 100
 
-func (s People) memberRoutes() []endpoint.Route {
+type memberHandlers struct{ Members *people.Members }
+
+func (s memberHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/members", Operation: "list_members",
@@ -101,27 +103,27 @@ type deleted struct {
 // delete.
 var deletedSchema = schema.Named("Deletion", schema.Object(schema.Required("deleted", schema.Only(true))))
 
-func (s People) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {
+func (s memberHandlers) listMembers(c *endpoint.Call, m endpoint.ListMetadata) ([]people.Member, error) {
 	return s.Members.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
 var roleChange = rule.Only("role", role)
 
-func (s People) updateMember(c *endpoint.Call, role people.Role) (endpoint.Reply, error) {
+func (s memberHandlers) updateMember(c *endpoint.Call, role people.Role) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
 	member, err := s.Members.SetRole(c.Context(), c.Workspace(), actor(c), user, role)
 	return endpoint.FreeReply(memberData{member}), err
 }
 
-func (s People) removeMember(c *endpoint.Call) (endpoint.Reply, error) {
+func (s memberHandlers) removeMember(c *endpoint.Call) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
 	removed, err := s.Members.Remove(c.Context(), c.Workspace(), actor(c), user)
 	return endpoint.FreeReply(deleted{removed}), err
 }
 
-func (s People) signOutMember(c *endpoint.Call) (endpoint.Reply, error) {
+func (s memberHandlers) signOutMember(c *endpoint.Call) (endpoint.Reply, error) {
 	user := workspace.UserID(c.PathID("userId"))
 	c.Target = user.String()
 	err := s.Members.SignOut(c.Context(), c.Workspace(), actor(c), user)

@@ -16,9 +16,11 @@ import (
 
 const tagProvisioning = "Provisioning"
 
+type provisioningHandlers struct{ SCIM }
+
 // routes are the settings of SCIM for owners and admins. They are never
 // throttled: whoever must revoke a stolen token may find the ceiling used up.
-func (s SCIM) routes() []endpoint.Route {
+func (s provisioningHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	row := func(method, path, operation string, scope workspace.Scope, does endpoint.Endpoint, doc endpoint.Doc) endpoint.Route {
 		doc.Tag = tagProvisioning
@@ -123,7 +125,7 @@ var newSCIMToken = rule.Object(
 		func(n *scim.TokenInput) *int { return &n.Days }),
 ).Named("ScimTokenCreate")
 
-func (s SCIM) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimTokenAnswer, error) {
+func (s provisioningHandlers) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimTokenAnswer, error) {
 	page, err := s.Tokens.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimTokenAnswer, len(page))
 	for i, t := range page {
@@ -132,7 +134,7 @@ func (s SCIM) listSCIMTokens(c *endpoint.Call, m endpoint.ListMetadata) ([]scimT
 	return all, err
 }
 
-func (s SCIM) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Reply, error) {
+func (s provisioningHandlers) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Reply, error) {
 	t, secret, err := s.Tokens.Create(c.Context(), c.Workspace(), c.Principal.User, in)
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -141,7 +143,7 @@ func (s SCIM) createSCIMToken(c *endpoint.Call, in scim.TokenInput) (endpoint.Re
 	return endpoint.FreeReply(scimTokenData{scimTokenOf(t, secret)}), nil
 }
 
-func (s SCIM) revokeSCIMToken(c *endpoint.Call) (endpoint.Reply, error) {
+func (s provisioningHandlers) revokeSCIMToken(c *endpoint.Call) (endpoint.Reply, error) {
 	id := scim.TokenID(c.PathID("id"))
 	c.Target = id.String()
 	return endpoint.FreeReply(deleted{true}), s.Tokens.Revoke(c.Context(), c.Workspace(), c.Principal.User, id)
@@ -182,7 +184,7 @@ type provisionedAnswer struct {
 	UpdatedAt        *string           `json:"updated_at"`
 }
 
-func (s SCIM) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
+func (s provisioningHandlers) listProvisioned(c *endpoint.Call, m endpoint.ListMetadata) ([]provisionedAnswer, error) {
 	page, err := s.Provisioning.People(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]provisionedAnswer, len(page))
 	for i, u := range page {
@@ -221,7 +223,7 @@ func scimGroupOf(g scim.Group) scimGroupAnswer {
 	}
 }
 
-func (s SCIM) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]scimGroupAnswer, error) {
+func (s provisioningHandlers) listSCIMGroups(c *endpoint.Call, m endpoint.ListMetadata) ([]scimGroupAnswer, error) {
 	page, err := s.Provisioning.GroupsByName(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	all := make([]scimGroupAnswer, len(page))
 	for i, g := range page {
@@ -241,7 +243,7 @@ var groupRoleRule = rule.Object(
 		func(g *groupRole) *people.Role { return &g.role }),
 ).Named("GroupRoleSet")
 
-func (s SCIM) setGroupRole(c *endpoint.Call, in groupRole) (endpoint.Reply, error) {
+func (s provisioningHandlers) setGroupRole(c *endpoint.Call, in groupRole) (endpoint.Reply, error) {
 	id := scim.GroupID(c.PathID("id"))
 	c.Target = id.String()
 	if in.role == noRole {

@@ -14,7 +14,9 @@ import (
 
 const tagSkills = "Skills"
 
-func (s People) skillRoutes() []endpoint.Route {
+type skillHandlers struct{ Skills *skills.Skills }
+
+func (s skillHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	const personal = fault.UserIdentityRequired // an API key asks for something personal
 	return []endpoint.Route{
@@ -123,12 +125,12 @@ var (
 	)
 )
 
-func (s People) findSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+func (s skillHandlers) findSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
 	skills, err := s.Skills.Find(c.Context(), c.Workspace(), in.text, in.filter(c))
 	return endpoint.List("skills", skills, in.page), err
 }
 
-func (s People) listSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
+func (s skillHandlers) listSkills(c *endpoint.Call, in skillRequest) (endpoint.Reply, error) {
 	skills, err := s.Skills.List(c.Context(), c.Workspace(), in.filter(c))
 	return endpoint.List("skills", skills, in.page), err
 }
@@ -141,7 +143,7 @@ type skillData struct {
 	Skill skills.Skill `json:"skill"`
 }
 
-func (s People) getSkill(c *endpoint.Call, locator string) (endpoint.Reply, error) {
+func (s skillHandlers) getSkill(c *endpoint.Call, locator string) (endpoint.Reply, error) {
 	skill, err := s.Skills.Get(c.Context(), c.Workspace(), c.Principal.User, locator)
 	return endpoint.FreeReply(skillData{skill}), err
 }
@@ -163,7 +165,7 @@ var newSkill = rule.Object(
 		func(n *skills.NewSkill) *string { return &n.Content }),
 ).Named("SkillCreate")
 
-func (s People) createSkill(c *endpoint.Call, n skills.NewSkill) (endpoint.Reply, error) {
+func (s skillHandlers) createSkill(c *endpoint.Call, n skills.NewSkill) (endpoint.Reply, error) {
 	skill, err := s.Skills.Create(c.Context(), c.Workspace(), c.Principal.User, n)
 	return endpoint.FreeReply(skillData{skill}), err
 }

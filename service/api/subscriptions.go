@@ -15,7 +15,9 @@ import (
 
 const tagSignals = "Signal subscriptions"
 
-func (s People) subscriptionRoutes() []endpoint.Route {
+type subscriptionHandlers struct{ Subscriptions *subscriptions.Subscriptions }
+
+func (s subscriptionHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	return []endpoint.Route{
 		{Method: "GET", Path: "/workspace/signal-subscriptions", Operation: "list_signal_subscriptions",
@@ -61,7 +63,7 @@ var subscriptionSchema = schema.Named("SignalSubscription", schema.Object(
 	schema.Required("updated_at", schema.Time()),
 ))
 
-func (s People) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([]subscriptions.Subscription, error) {
+func (s subscriptionHandlers) listSubscriptions(c *endpoint.Call, m endpoint.ListMetadata) ([]subscriptions.Subscription, error) {
 	return s.Subscriptions.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 }
 
@@ -95,12 +97,12 @@ type subscriptionData struct {
 	Subscription subscriptions.Subscription `json:"subscription"`
 }
 
-func (s People) upsertSubscription(c *endpoint.Call, change subscriptions.Change) (endpoint.Reply, error) {
+func (s subscriptionHandlers) upsertSubscription(c *endpoint.Call, change subscriptions.Change) (endpoint.Reply, error) {
 	subscription, err := s.Subscriptions.Upsert(c.Context(), c.Workspace(), change)
 	return endpoint.FreeReply(subscriptionData{subscription}), err
 }
 
-func (s People) deleteSubscription(c *endpoint.Call) (endpoint.Reply, error) {
+func (s subscriptionHandlers) deleteSubscription(c *endpoint.Call) (endpoint.Reply, error) {
 	err := s.Subscriptions.Delete(c.Context(), c.Workspace(), subscriptions.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }

@@ -27,7 +27,9 @@ type Views struct {
 
 const tagViews = "Views"
 
-func (s Views) routes() []endpoint.Route {
+type viewHandlers struct{ Views *views.Views }
+
+func (s viewHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	upsertCodes := []fault.Code{
 		fault.ViewNotFound, fault.ViewImmutableField, fault.InvalidViewDefinition, fault.RevisionConflict,
@@ -124,7 +126,7 @@ const viewIDKey = "view_id"
 // in characters.
 const maxNamePart = 500
 
-func (s Views) listViews(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewHandlers) listViews(c *endpoint.Call) (endpoint.Reply, error) {
 	var issues input.Issues
 	f, err := viewFilter(c, &issues)
 	if err != nil {
@@ -198,12 +200,12 @@ type viewData struct {
 
 var viewDataSchema = schema.Named("ViewData", schema.Object(schema.Required("view", viewSchema)))
 
-func (s Views) getView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewHandlers) getView(c *endpoint.Call) (endpoint.Reply, error) {
 	v, err := s.Views.Get(c.Context(), c.Workspace(), views.ID(c.PathID("id")), c.Principal.User)
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s Views) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewHandlers) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
 	body, err := c.Body()
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -216,7 +218,7 @@ func (s Views) upsertView(c *endpoint.Call) (endpoint.Reply, error) {
 	return endpoint.FreeReply(viewData{v}), err
 }
 
-func (s Views) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewHandlers) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
 	items, err := c.BatchItems("inputs", endpoint.MaxBatch, nil)
 	if err != nil {
 		return endpoint.Reply{}, err
@@ -241,12 +243,12 @@ func (s Views) upsertViews(c *endpoint.Call) (endpoint.Reply, error) {
 	return c.BatchReply(viewIDKey, results)
 }
 
-func (s Views) deleteView(c *endpoint.Call) (endpoint.Reply, error) {
+func (s viewHandlers) deleteView(c *endpoint.Call) (endpoint.Reply, error) {
 	err := s.Views.Delete(c.Context(), c.Workspace(), views.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s Views) deleteViews(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
+func (s viewHandlers) deleteViews(c *endpoint.Call, items []endpoint.BatchItem[views.ID]) (endpoint.Reply, error) {
 	results := endpoint.ResultsOf(items)
 	err := c.OneByOne(results, func(i int) endpoint.BatchResult {
 		return endpoint.BatchResult{ID: results[i].ID, Err: s.Views.Delete(c.Context(), c.Workspace(), items[i].In)}

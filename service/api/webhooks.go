@@ -18,7 +18,9 @@ import (
 
 const tagWebhooks = "Webhooks"
 
-func (s People) webhookRoutes() []endpoint.Route {
+type webhookHandlers struct{ Webhooks *webhooks.Webhooks }
+
+func (s webhookHandlers) routes() []endpoint.Route {
 	const read, write = workspace.WorkspaceRead, workspace.WorkspaceWrite
 	oneWebhook := schema.Object(schema.Required("webhook", webhookSchema))
 	oneDelivery := schema.Object(schema.Required("delivery", deliverySchema))
@@ -171,7 +173,7 @@ func (d webhookData) WithoutSecrets() (any, []string) {
 	return d, []string{"webhook.secret"}
 }
 
-func (s People) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Webhook, error) {
+func (s webhookHandlers) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Webhook, error) {
 	page, err := s.Webhooks.List(c.Context(), c.Workspace(), m.Limit, m.Offset)
 	if c.Principal.RequireScope(workspace.WorkspaceWrite) != nil {
 		for i, w := range page {
@@ -184,7 +186,7 @@ func (s People) listWebhooks(c *endpoint.Call, m endpoint.ListMetadata) ([]webho
 // maxEvents allows for events that are given twice and count once.
 const maxEvents = 20
 
-func (s People) webhookUpsert() rule.Rule[webhooks.Change] {
+func (s webhookHandlers) webhookUpsert() rule.Rule[webhooks.Change] {
 	return rule.Object(
 		rule.Optional(
 			"id", rule.UUID[webhooks.ID]().Described("The webhook to change; omitted: a new one."),
@@ -216,31 +218,31 @@ func (s People) webhookUpsert() rule.Rule[webhooks.Change] {
 	).Named("WebhookUpsert")
 }
 
-func (s People) upsertWebhook(c *endpoint.Call, change webhooks.Change) (endpoint.Reply, error) {
+func (s webhookHandlers) upsertWebhook(c *endpoint.Call, change webhooks.Change) (endpoint.Reply, error) {
 	w, err := s.Webhooks.Upsert(c.Context(), c.Workspace(), change)
 	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s People) deleteWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+func (s webhookHandlers) deleteWebhook(c *endpoint.Call) (endpoint.Reply, error) {
 	err := s.Webhooks.Delete(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(deleted{true}), err
 }
 
-func (s People) testWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+func (s webhookHandlers) testWebhook(c *endpoint.Call) (endpoint.Reply, error) {
 	d, err := s.Webhooks.Test(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(deliveryData{d}), err
 }
 
-func (s People) rotateWebhook(c *endpoint.Call) (endpoint.Reply, error) {
+func (s webhookHandlers) rotateWebhook(c *endpoint.Call) (endpoint.Reply, error) {
 	w, err := s.Webhooks.Rotate(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")))
 	return endpoint.FreeReply(webhookData{w}), err
 }
 
-func (s People) listDeliveries(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Delivery, error) {
+func (s webhookHandlers) listDeliveries(c *endpoint.Call, m endpoint.ListMetadata) ([]webhooks.Delivery, error) {
 	return s.Webhooks.Deliveries(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), m.Limit, m.Offset)
 }
 
-func (s People) replayDelivery(c *endpoint.Call) (endpoint.Reply, error) {
+func (s webhookHandlers) replayDelivery(c *endpoint.Call) (endpoint.Reply, error) {
 	d, err := s.Webhooks.Replay(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), jobs.ID(c.PathID("deliveryId")))
 	return endpoint.FreeReply(deliveryData{d}), err
 }
@@ -256,7 +258,7 @@ type replayData struct {
 	Next     *string `json:"next"`
 }
 
-func (s People) replayWebhook(c *endpoint.Call, span webhooks.Span) (endpoint.Reply, error) {
+func (s webhookHandlers) replayWebhook(c *endpoint.Call, span webhooks.Span) (endpoint.Reply, error) {
 	r, err := s.Webhooks.ReplaySpan(c.Context(), c.Workspace(), webhooks.ID(c.PathID("id")), span)
 	return endpoint.FreeReply(replayData{r.Replayed, workspace.FormatTime(r.Next)}), err
 }
