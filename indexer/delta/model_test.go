@@ -281,8 +281,8 @@ func TestDeltasEqualModel(t *testing.T) {
 		wantCounts(t, want, report, when)
 		w.wantModel(t, m, fmt.Sprintf("round %d at %s, %s", round, at.UTC(), when))
 		w.notifications.take()
-		if reparsed := w.apply(t, o); reparsed.Changed() > 0 || len(w.notifications.take()) > 0 {
-			t.Errorf("%s: again: %+v", when, reparsed.Datasets)
+		if second := w.apply(t, o); second.Changed() > 0 || len(w.notifications.take()) > 0 {
+			t.Errorf("%s: again: %+v", when, second.Datasets)
 		}
 		if round%3 == 2 {
 			w.load(t, m.files())

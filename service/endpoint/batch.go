@@ -332,7 +332,7 @@ func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err e
 	if !c.Idempotent() {
 		return do(i), nil
 	}
-	stored, again, err := c.onceFor(i+1, func() ([]byte, error) {
+	stored, replayed, err := c.onceFor(i+1, func() ([]byte, error) {
 		if r = do(i); r.Err != nil {
 			return nil, r.Err
 		}
@@ -351,7 +351,7 @@ func (c *Call) itemOnce(i int, do func(i int) BatchResult) (r BatchResult, err e
 		return r, err
 	case err != nil:
 		return BatchResult{ID: r.ID, Err: err}, nil
-	case !again:
+	case !replayed:
 		return r, nil
 	}
 	var item storedItem

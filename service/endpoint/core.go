@@ -57,11 +57,11 @@ type Probe func(ctx context.Context) error
 // it.
 type Answers interface {
 	// Once runs do in one transaction that also stores its answer, unless the answer is nil. For
-	// a repetition it returns the stored answer, and true for again. part is 0, or the place of
+	// a repetition it returns the stored answer, and true for replayed. part is 0, or the place of
 	// an item of a batch, from 1.
 	Once(
 		ctx context.Context, in workspace.ID, o workspace.Once, part int, do func(context.Context) ([]byte, error),
-	) (answer []byte, again bool, err error)
+	) (answer []byte, replayed bool, err error)
 }
 
 // Counts counts for the audit log. Its methods never wait. *auditlog.Counter implements it.

@@ -12,13 +12,13 @@ func (c *Call) handleOnce() (r Reply, err error) {
 	if !c.Idempotent() || !c.Route.changes() {
 		return c.handle()
 	}
-	stored, again, err := c.onceFor(0, func() ([]byte, error) {
+	stored, replayed, err := c.onceFor(0, func() ([]byte, error) {
 		if r, err = c.handle(); err != nil || c.Unfinished {
 			return nil, err
 		}
 		return c.storedForm(r)
 	})
-	if err != nil || !again {
+	if err != nil || !replayed {
 		return r, err
 	}
 	if c.Route.Throttling == Limited {
@@ -55,7 +55,7 @@ func (c *Call) handle() (Reply, error) {
 }
 
 // onceFor runs do with a context that makes its changes part of the request.
-func (c *Call) onceFor(part int, do func() ([]byte, error)) (stored []byte, again bool, err error) {
+func (c *Call) onceFor(part int, do func() ([]byte, error)) (stored []byte, replayed bool, err error) {
 	request := c.Gin.Request
 	defer func() { c.Gin.Request = request }()
 	return c.server.Answers.Once(c.Context(), c.Workspace(), c.Once, part, func(ctx context.Context) ([]byte, error) {
