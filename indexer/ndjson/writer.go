@@ -114,7 +114,7 @@ func (w *Writer) Abort() {
 	w.settled = true
 	// Remove it under the lock, so that it cannot be another writer's file.
 	_ = os.Remove(w.path + partialEnd)
-	_ = w.file.Close()
+	_ = durable.Unlock(w.file)
 }
 
 // finish syncs the file to disk, still under its partial name.
@@ -143,7 +143,7 @@ func (w *Writer) publish() error {
 		return w.failed(err)
 	}
 	w.settled = true
-	if err := errors.Join(w.file.Close(), durable.SyncFolder(filepath.Dir(w.path))); err != nil {
+	if err := errors.Join(durable.Unlock(w.file), durable.SyncFolder(filepath.Dir(w.path))); err != nil {
 		return w.failed(err)
 	}
 	return nil
