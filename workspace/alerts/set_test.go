@@ -2,6 +2,7 @@ package alerts_test
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -38,5 +39,26 @@ func TestSetsAreStored(t *testing.T) {
 	}
 	if packed, err := many.Pack(); err != nil || 2*len(packed) > 31*len(many) {
 		t.Errorf("%d random ids take %d bytes: %v", len(many), len(packed), err)
+	}
+}
+
+// Not parallel: others would allocate meanwhile.
+func TestPackingAllocatesLittle(t *testing.T) {
+	set := alerts.Of(uuid.New(), uuid.New())
+	var before, after runtime.MemStats
+	const times = 100
+	runtime.ReadMemStats(&before)
+	for range times {
+		packed, err := set.Pack()
+		if err == nil {
+			_, err = alerts.Unpack(packed)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 50_000 {
+		t.Errorf("packing and unpacking two ids allocates %d bytes", each)
 	}
 }
