@@ -166,13 +166,19 @@ func TestMatchingOfTexts(t *testing.T) {
 	}
 }
 
+// loadedProjects is an engine over a random world, and the ids of its projects, in order.
+func loadedProjects(t *testing.T, seed uint64, records int) (*search.Engine, []uuid.UUID) {
+	t.Helper()
+	e, x := newEngine(t)
+	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(seed, seed)), records)
+	x.Load(t, w)
+	return e, sortedIDs(w, catalog.Projects)
+}
+
 // Searches that find more than one answer holds get all of it, from more than one request.
 func TestMatchingOfMoreThanAnAnswerHolds(t *testing.T) {
 	t.Parallel()
-	e, x := newEngine(t)
-	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(6, 6)), 600)
-	x.Load(t, w)
-	ids := sortedIDs(w, catalog.Projects)
+	e, ids := loadedProjects(t, 6, 600)
 	searches := make([]query.Query, search.MaxMatchingSearches)
 	for i := range searches {
 		searches[i] = parsed(t, catalog.Projects, `{}`)
@@ -255,10 +261,7 @@ func TestMatchingWhileTheAliasMoves(t *testing.T) {
 // Short searches that take too long run as filters instead.
 func TestMatchingThatTakesTooLong(t *testing.T) {
 	t.Parallel()
-	e, x := newEngine(t)
-	w := searchtest.AnyWorld(t, rand.New(rand.NewPCG(9, 9)), 40)
-	x.Load(t, w)
-	ids := sortedIDs(w, catalog.Projects)
+	e, ids := loadedProjects(t, 9, 40)
 	slow := proxied(t, e, func(_ http.ResponseWriter, r *http.Request) bool {
 		if !strings.HasSuffix(r.URL.Path, "/_msearch") {
 			return false

@@ -104,7 +104,7 @@ func lockDir(dir string) (unlock func() error, err error) {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
 	if err != nil {
-		_ = f.Close()
+		_ = durable.Unlock(f)
 		return nil, fmt.Errorf("devstack: %w", err)
 	}
 	return func() error { return durable.Unlock(f) }, nil

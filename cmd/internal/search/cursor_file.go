@@ -205,9 +205,6 @@ func (e *exportFile) writeState(s cursorFile) error {
 
 func (e *exportFile) close() {
 	if e.out != nil {
-		// A process that is being started shares the open file until it runs its program:
-		// closing the file may not end the lock.
-		_ = syscall.Flock(int(e.out.Fd()), syscall.LOCK_UN)
-		_ = e.out.Close()
+		_ = durable.Unlock(e.out)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"atlas/internal/devstack"
+	"atlas/internal/durable"
 )
 
 // The shared stack belongs to a process of its own, the owner, because no test
@@ -104,7 +105,7 @@ func owned(dir string) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer durable.Unlock(f) //nolint:errcheck // a lock
 	return errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
