@@ -74,7 +74,9 @@ test('counts that do not come are said to be missing, and come by themselves', a
   const heading = page.getByRole('heading', { level: 1 })
   const all = await heading.textContent()
   await page.route('**/data/projects/facets*', (route) => route.abort())
-  await page.getByRole('region', { name: 'Stage' }).getByRole('checkbox', { name: 'Permitted' }).check()
+  // Without counts the facet has no options: the box is gone before one could see that it is checked.
+  await page.getByRole('region', { name: 'Stage' }).getByRole('checkbox', { name: 'Permitted' }).click()
+  await expect(page).toHaveURL(/stage=permitted/)
   await expect(page.getByRole('region', { name: 'Filters' }).or(page.getByLabel('Filters'))).toBeVisible()
   await expect(heading).not.toHaveText(all ?? '')
   await expect(heading).toHaveText('Projects')
@@ -97,6 +99,27 @@ test('numbers of the search before are pale while the new ones are awaited', asy
   await counted(page)
   for (const now of [bar, count]) await expect(now).toHaveCSS('opacity', '1')
 })
+
+for (const [width, height] of [
+  [390, 500],
+  [1440, 300],
+] as const)
+  test(`nothing scrolls without a key before the first counts, ${width} px`, async ({ page }) => {
+    await enter(page)
+    await page.setViewportSize({ width, height })
+    let goOn = () => {}
+    const awaited = new Promise<void>((resolve) => (goOn = resolve))
+    await page.route('**/data/projects/facets*', async (route) => {
+      await awaited
+      await route.continue()
+    })
+    await page.goto('/projects?stage=permitted')
+    await expect(page.getByRole('button', { name: 'Counting…' })).toBeVisible()
+    expect(await findings(page)).toEqual([])
+    goOn()
+    await counted(page)
+    expect(await findings(page)).toEqual([])
+  })
 
 test('one goes to the results with two keys', async ({ page }) => {
   await enter(page, flagship)
