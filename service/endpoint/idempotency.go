@@ -3,7 +3,6 @@ package endpoint
 import (
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -12,10 +11,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"github.com/klauspost/compress/gzip"
 
 	"atlas/internal/fault"
 	"atlas/internal/input"
@@ -212,13 +213,18 @@ func packed(b []byte) ([]byte, error) {
 		return b, nil
 	}
 	var buffer bytes.Buffer
-	w := gzip.NewWriter(&buffer)
+	w := packers.Get().(*gzip.Writer)
+	defer packers.Put(w)
+	w.Reset(&buffer)
 	_, err := w.Write(b)
 	if err = cmp.Or(err, w.Close()); err != nil {
 		return nil, err
 	}
 	return buffer.Bytes(), nil
 }
+
+// packers are used again: a new one takes 1.1 MB and 500 µs, packing 10 kB takes 8 kB and 30 µs.
+var packers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
 func unpacked(b []byte) ([]byte, error) {
 	if len(b) == 0 || b[0] == '{' {
