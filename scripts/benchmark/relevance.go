@@ -55,7 +55,9 @@ type relevanceReport struct {
 	Ways []*way `json:"ways"`
 	// Absent says of peers why they are not judged.
 	Absent []string `json:"absent,omitempty"`
-	worst  int
+	// Queries are all, also those for which the data has no relevant record: these are not judged.
+	Queries int `json:"queries"`
+	worst   int
 }
 
 // way is one way to search, with what it found.
@@ -71,6 +73,7 @@ func (c *relevanceCmd) on(i *installation) {
 	r := relevanceReport{worst: c.Worst}
 	c.pool = peersPool(i, true)
 	all := must(relevance.Queries())
+	r.Queries = len(all)
 	for _, data := range []struct {
 		name string
 		fill func(dir string) error
@@ -179,7 +182,7 @@ func (r relevanceReport) Markdown() string {
 	if asked == nil {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%d queries:\n\n%s", len(asked.Judged), table)
+	fmt.Fprintf(&b, "\n%d of %d queries; the data has no relevant record for the others:\n\n%s", len(asked.Judged), r.Queries, table)
 	for _, a := range r.Absent {
 		fmt.Fprintf(&b, "\nNot judged: %s.\n", a)
 	}
