@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -116,7 +117,9 @@ func dispatchChanges(
 	out *webhooks.Dispatched,
 ) (to int64, err error) {
 	var anyone bool
-	if err := tx.QueryRow(ctx, `SELECT EXISTS (SELECT FROM webhooks WHERE enabled AND events && ARRAY['record.changed', 'record.deleted', 'record.merged'])`).Scan(&anyone); err != nil || !anyone {
+	if err := tx.QueryRow(
+		ctx, `SELECT EXISTS (SELECT FROM webhooks WHERE enabled AND events && $1)`, slices.Collect(maps.Values(recordEvents)),
+	).Scan(&anyone); err != nil || !anyone {
 		return head, err
 	}
 	var rows int
@@ -182,9 +185,8 @@ func matchChanges(ctx context.Context, tx pgx.Tx, d catalog.Dataset, after, to i
 			JOIN overlays o ON o.workspace_id = h.workspace_id AND o.dataset = h.dataset AND o.record_id = h.record_id
 			WHERE h.dataset = $1 AND h.record_id IN (p.record_id, p.into_id)
 		) book
-		JOIN webhooks w ON w.workspace_id = book.workspace_id AND w.enabled
-		 AND CASE p.op WHEN 'upsert' THEN 'record.changed' WHEN 'delete' THEN 'record.deleted' ELSE 'record.merged' END = ANY (w.events)
-		ORDER BY p.seq, w.workspace_id, w.id LIMIT $4`, string(d), after, to, limit)
+		JOIN webhooks w ON w.workspace_id = book.workspace_id AND w.enabled AND $5::jsonb ->> p.op = ANY (w.events)
+		ORDER BY p.seq, w.workspace_id, w.id LIMIT $4`, string(d), after, to, limit, recordEvents)
 	if err != nil {
 		return nil, err
 	}
