@@ -14,7 +14,7 @@ const namedValues = 5
 // named returns the Page.Named of a search of the global records that finds nothing, if its
 // hints are wanted. It takes one round trip. If Elasticsearch fails, it returns none.
 func (e *Engine) named(ctx context.Context, q query.Query) (all []query.Named) {
-	if q.Base.Kind != catalog.Data || !q.Hints.Hinted() {
+	if q.Base.Kind != catalog.Data || !q.Hinted {
 		return nil
 	}
 	var parts []query.Named

@@ -277,7 +277,7 @@ func (r *Reader) records(ctx context.Context, req query.ChangesRequest, ids []st
 	q := req.Query
 	q.Where = append(query.All{query.Terms{Field: &id, Values: ids}}, q.Where...)
 	q.Sort, q.Limit = query.DefaultSort(req.Dataset), len(ids)
-	q.Hints = query.Hints{} // an empty result needs no hints
+	q.Hinted = false // an empty result needs no hints
 	page, err := r.Records.Search(ctx, q)
 	if err != nil {
 		return nil, err

@@ -12,33 +12,38 @@ import (
 	"atlas/search/catalog"
 )
 
-// Hints say what a valid request may have meant instead (docs/api.md, "Envelope").
+// Hints are what is needed of a valid request to say what it may have meant instead
+// (docs/api.md, "Envelope"). The zero value has no hints.
 type Hints struct {
-	always []string
-	ifNone []string // for an answer without records
-	text   string
-	base   catalog.BaseKind
-	d      catalog.Dataset
-	// free means that Private fields are not searched.
-	free bool
+	d    catalog.Dataset
+	base catalog.BaseKind
+	// free means that the request refuses filters by Private fields, withoutPrivate that its text
+	// is not searched in them.
+	free, withoutPrivate bool
 	// exact is Query.Exact.
 	exact bool
+	text  string
+	// filters are those of the request, dated everything that may have relative dates.
+	filters input.Value
+	dated   []input.Value
 }
-
-// Hinted reports whether the answer has hints.
-func (h Hints) Hinted() bool { return h.d != "" }
 
 // For returns the hints of an answer with so many records; if there are none, also hints of
 // the named values.
 func (h Hints) For(found int, named []Named) []string {
-	if found > 0 {
-		return h.always
+	if h.d == "" {
+		return nil
 	}
-	hints := slices.Concat(h.always, h.ifNone)
+	always, ifNone := h.ofRequest()
+	always = append(resolvedIn(h.dated...), always...)
+	if found > 0 {
+		return always
+	}
+	hints := slices.Concat(always, ifNone)
 	if countTerms(h.text) > 1 {
 		var searched []string
 		for _, f := range catalog.Fields(h.d) {
-			if f.Query && !(f.Private && h.free) || f.Words && !h.exact {
+			if f.Query && !(f.Private && h.withoutPrivate) || f.Words && !h.exact {
 				searched = append(searched, f.Name)
 			}
 		}
@@ -56,64 +61,63 @@ func (h Hints) For(found int, named []Named) []string {
 	return append(hints, hintsOfNamed(slices.Concat(named, inVocabularies(catalog.FilterFields(h.d, h.base), h.text)))...)
 }
 
-// hintsOf are the hints of a request with this query and these filters. free means that it
-// does not search Private fields and refuses filters by them.
-func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, filters input.Value) Hints {
-	h := Hints{text: text.Text, d: d, base: base, free: free, exact: exact}
+// ofRequest are the hints about operators and filters: those of every answer, and those of an
+// answer without records.
+func (h Hints) ofRequest() (always, ifNone []string) {
 	const none = "%s has no operators: each of its terms must occur, and %q is no more than text"
-	fields := catalog.FilterFields(d, base)
-	if sign := operatorIn(text.Text, fields, exact); sign != "" {
+	fields := catalog.FilterFields(h.d, h.base)
+	if sign := operatorIn(h.text, fields, h.exact); sign != "" {
 		hint := fmt.Sprintf(none, "query", sign)
-		if !exact {
+		if !h.exact {
 			hint = fmt.Sprintf("query has the operators \"…\", OR, - and *, and %q is no more than text", sign)
 		}
 		condition := ""
 		if sign[0] != '-' {
-			condition = conditionIn(sign, slices.DeleteFunc(slices.Clone(fields), func(f catalog.Field) bool { return free && f.Private }))
+			condition = conditionIn(sign, slices.DeleteFunc(slices.Clone(fields), func(f catalog.Field) bool { return h.free && f.Private }))
 		}
 		switch {
 		case condition != "":
 			hint += "; a condition goes into filters: " + condition
-		case sign == "NOT" && !exact:
+		case sign == "NOT" && !h.exact:
 			hint += "; a minus before a word excludes it"
 		case sign[0] == '-' || sign == "NOT":
 			hint += "; what must not match goes into none"
 		case sign == "OR" || sign == "||":
 			hint += "; alternatives are groups of any, or values of a filter"
 		case sign == "*" || sign == "%":
-			hint += "; `suggest_" + string(d) + "` completes words"
+			hint += "; `suggest_" + string(h.d) + "` completes words"
 		}
 		// AND and the like, and text with spaces, may be words of a name.
 		if strings.Trim(sign, "ADNORT") == "" || condition != "" && strings.ContainsAny(sign, " \t") {
-			h.ifNone = append(h.ifNone, hint)
+			ifNone = append(ifNone, hint)
 		} else {
-			h.always = append(h.always, hint)
+			always = append(always, hint)
 		}
 	}
-	if len(filters.Members) == 0 {
-		return h
+	if len(h.filters.Members) == 0 {
+		return always, ifNone
 	}
 	for i := range fields {
 		f := &fields[i]
-		value := filters.Get(f.Key).Get("value")
+		value := h.filters.Get(f.Key).Get("value")
 		if value.Kind == input.Absent {
 			continue
 		}
 		if f.Dynamic() {
-			at := "`suggest_" + string(d) + "` completes them"
-			if base != catalog.Data {
-				at = "`facet_workspace_" + string(d) + "` counts them"
+			at := "`suggest_" + string(h.d) + "` completes them"
+			if h.base != catalog.Data {
+				at = "`facet_workspace_" + string(h.d) + "` counts them"
 			}
-			h.ifNone = append(h.ifNone, fmt.Sprintf("filters.%s is compared with whole values: %s", f.Key, at))
+			ifNone = append(ifNone, fmt.Sprintf("filters.%s is compared with whole values: %s", f.Key, at))
 		}
 		if f.Kind == catalog.Geo {
-			h.ifNone = append(h.ifNone, eastward(value)...)
+			ifNone = append(ifNone, eastward(value)...)
 		}
 		if f.Domains {
-			for _, v := range append(value.Items, value) {
+			for _, v := range append(slices.Clip(value.Items), value) {
 				if domain := catalog.Domain(v.Text); strings.Contains(domain, ".") && domain != catalog.Fold(v.Text) {
-					h.ifNone = append(
-						h.ifNone,
+					ifNone = append(
+						ifNone,
 						"domains stand without scheme, www and path: "+
 							asFilter(input.Member{Name: f.Key, Value: input.Value{Kind: input.String, Text: domain}}),
 					)
@@ -123,18 +127,18 @@ func hintsOf(d catalog.Dataset, base catalog.BaseKind, free, exact bool, text, f
 		if f.Kind != catalog.FullText || f.IsID() || f.Dynamic() {
 			continue
 		}
-		for _, v := range append(value.Items, value) {
+		for _, v := range append(slices.Clip(value.Items), value) {
 			if sign := wildcardIn(v.Text, true); sign != "" {
-				h.always = append(h.always, fmt.Sprintf(none, "filters."+f.Key, sign))
+				always = append(always, fmt.Sprintf(none, "filters."+f.Key, sign))
 				break
 			}
-			if hint := byMatch(d, v.Text); hint != "" && f.Headline && !slices.Contains(h.ifNone, hint) {
-				h.ifNone = append(h.ifNone, hint)
+			if hint := byMatch(h.d, v.Text); hint != "" && f.Headline && !slices.Contains(ifNone, hint) {
+				ifNone = append(ifNone, hint)
 				break // one hint shows how
 			}
 		}
 	}
-	return h
+	return always, ifNone
 }
 
 // eastward is the hint about an area in the east, where a minus sign may be missing.

@@ -116,7 +116,7 @@ func pageFields(d catalog.Dataset, base catalog.BaseKind, most int) []rule.Field
 		),
 		rule.Step(func(issues *input.Issues, body *input.Reader, r *request) {
 			r.WithoutPrivate = r.Offset > 0 && r.Text != "" && catalog.HasPrivate(d)
-			r.Hints.free = r.DryRun || r.WithoutPrivate
+			r.Hints.withoutPrivate = r.DryRun || r.WithoutPrivate
 			for _, name := range []string{"filters", "relations", "any", "none"} {
 				if r.DryRun {
 					refusePrivate(issues, body.Take(name), body.Path(name))
@@ -183,10 +183,12 @@ func conditionFields(d catalog.Dataset, base catalog.BaseKind, private bool) []r
 			if len(*issues) > 0 {
 				return // the conditions are not used, and the texts may be as long as the body
 			}
-			r.Hints = hintsOf(d, base, !private || body.Take("dry_run").Bool, r.Exact, body.Take("query"), body.Take("filters"))
-			r.Hints.always = append(
-				resolvedIn(body.Take("filters"), body.Take("relations"), body.Take("any"), body.Take("none")),
-				r.Hints.always...)
+			filters, free := body.Take("filters"), !private || body.Take("dry_run").Bool
+			r.Hints = Hints{
+				d: d, base: base, free: free, withoutPrivate: free, exact: r.Exact, text: body.Take("query").Text,
+				filters: filters, dated: []input.Value{filters, body.Take("relations"), body.Take("any"), body.Take("none")},
+			}
+			r.Hinted = true
 		}),
 	}
 }

@@ -369,7 +369,7 @@ func TestParseAccepts(t *testing.T) {
 			}
 			want := c.want.query
 			want.Dataset, want.Base, want.Sort, want.Where = c.dataset, bases[c.base], got.Sort, got.Where
-			want.Hints = got.Hints // TestHints has them
+			want.Hints, want.Hinted = got.Hints, got.Hinted // TestHints has them
 			if !reflect.DeepEqual(want, got) {
 				t.Errorf("got %+v, want %+v", got, want)
 			}

@@ -81,6 +81,8 @@ type Query struct {
 	// Fields are the members of the rows that the caller shows. Searches of global records
 	// return whole rows.
 	Fields catalog.FieldSet
+	// Hinted means that the caller shows hints: a search that finds nothing then has Page.Named.
+	Hinted bool
 	// Hints are for the caller.
 	Hints Hints
 	// MaxBytes limits the page that the caller shows (Page.Within); 0: no limit.
