@@ -4,8 +4,8 @@ import { useSyncExternalStore } from 'react'
 // the browser's back and forward work without further code.
 
 const listeners = new Set<() => void>()
-const tell = () => listeners.forEach((listen) => listen())
-addEventListener('popstate', tell)
+const notify = () => listeners.forEach((listen) => listen())
+addEventListener('popstate', notify)
 
 const subscribe = (listen: () => void) => {
   listeners.add(listen)
@@ -21,36 +21,37 @@ export function useAddress(): { path: string; search: string } {
   return { path, search }
 }
 
-let kept = ''
+// A name=value that every address gets.
+let stickyParameter = ''
 
-/** keep adds a parameter to this address and all later ones, unless they have it. */
-export function keep(name: string, value: string): void {
-  kept = `${name}=${value}`
-  const to = withKept(location.pathname + location.search)
+/** setStickyParameter adds a parameter to this address and to all later ones that do not have it. */
+export function setStickyParameter(name: string, value: string): void {
+  stickyParameter = `${name}=${value}`
+  const to = withSticky(location.pathname + location.search)
   if (to === location.pathname + location.search) return
   history.replaceState(null, '', to)
-  tell()
+  notify()
 }
 
 /** link is the address of a link within the page, complete for another tab too, and its click handler. */
-export const link = (to: string) => ({ href: withKept(to), onClick: followed })
+export const link = (to: string) => ({ href: withSticky(to), onClick: handleLinkClick })
 
-function withKept(to: string): string {
-  const [name = ''] = kept.split('=')
+function withSticky(to: string): string {
+  const [name = ''] = stickyParameter.split('=')
   if (!name || new URL(to, location.origin).searchParams.has(name)) return to
-  return `${to}${to.includes('?') ? '&' : '?'}${kept}`
+  return `${to}${to.includes('?') ? '&' : '?'}${stickyParameter}`
 }
 
 /** go changes the address; replace leaves no entry to go back to. */
 export function go(to: string, { replace = false } = {}): void {
-  const address = withKept(to)
+  const address = withSticky(to)
   if (address === location.pathname + location.search) return
   history[replace ? 'replaceState' : 'pushState'](null, '', address)
-  tell()
+  notify()
 }
 
-/** followed handles a click on a link within the page; other clicks are left to the browser. */
-export function followed(event: React.MouseEvent<HTMLAnchorElement>): void {
+/** handleLinkClick handles a click on a link within the page; other clicks are left to the browser. */
+export function handleLinkClick(event: React.MouseEvent<HTMLAnchorElement>): void {
   if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
     return
   event.preventDefault()

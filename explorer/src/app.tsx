@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Suspense, useEffect, useLayoutEffect, useState } from 'react'
-import { go, keep, useAddress } from './address'
-import { actAs, actIn, RequestError } from './api/client'
+import { go, setStickyParameter, useAddress } from './address'
+import { setRequestUser, setRequestWorkspace, RequestError } from './api/client'
 import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
@@ -12,9 +12,9 @@ import { components } from './screens'
 import { screenOf } from './shell/screens'
 import { NoWorkspace } from './session/no-workspace'
 import { SignOut } from './session/sign-out'
-import { OtherUser, SessionOver, SignedOut, Unreachable } from './session/signed-out'
+import { OtherUser, SessionEnded, SignedOut, Unreachable } from './session/signed-out'
 import { choose, parameter, rememberWorkspace, shortOf } from './session/workspace'
-import { takeWanted } from './session/wanted'
+import { takeReturnAddress } from './session/return-address'
 import { Notice } from './ui/notice'
 import { Toasts } from './ui/toast'
 
@@ -32,7 +32,7 @@ export function App() {
     onSuccess: async (user) => {
       if (last && user && user.id !== last.id) location.reload()
       client.setQueryData(sessionQuery.queryKey, user)
-      const wanted = takeWanted()
+      const wanted = takeReturnAddress()
       if (wanted !== undefined) go(wanted, { replace: true })
       await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
     },
@@ -58,7 +58,7 @@ export function App() {
   if (user && user !== last && (!last || user.id === last.id)) setLast(user)
   // Before any request of the page.
   useLayoutEffect(() => {
-    if (last) actAs(last.id)
+    if (last) setRequestUser(last.id)
   }, [last])
 
   if (last) {
@@ -71,7 +71,7 @@ export function App() {
         )}
         <NotSavedElsewhere />
         <Toasts />
-        {session.data === null && <SessionOver />}
+        {session.data === null && <SessionEnded />}
         {user && user.id !== last.id && <OtherUser user={user} last={last} />}
       </>
     )
@@ -92,9 +92,9 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
   // Before any request of this page or of a part of it.
   useLayoutEffect(() => {
     if (!memberships || !chosen) return
-    actIn(chosen.id)
+    setRequestWorkspace(chosen.id)
     rememberWorkspace(chosen.id)
-    if (memberships.length > 1) keep(parameter, shortOf(chosen.id, memberships))
+    if (memberships.length > 1) setStickyParameter(parameter, shortOf(chosen.id, memberships))
   }, [memberships, chosen])
   const missing = memberships && !chosen
   const workspace = useQuery({ ...workspaceQuery, enabled: !missing })

@@ -5,21 +5,21 @@ import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@ta
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { creditListeners, RequestError } from './api/client'
-import { creditsQuery, sessionOver, sessionQuery } from './api/queries'
+import { creditsQuery, handleSessionEnd, sessionQuery } from './api/queries'
 import { App } from './app'
-import { entered, ledgerQuery } from './session/ledger'
+import { addEntry, ledgerQuery } from './session/ledger'
 
 // Any request can detect the end of a session. Everything on the page stays.
-const over = (error: Error) => {
+const handleError = (error: Error) => {
   if (!(error instanceof RequestError)) return
-  if (error.status === 401) sessionOver(client)
+  if (error.status === 401) handleSessionEnd(client)
   // Is the user still a member?
   if (error.status === 403) void client.invalidateQueries({ queryKey: sessionQuery.queryKey })
 }
 
 const client = new QueryClient({
-  queryCache: new QueryCache({ onError: over }),
-  mutationCache: new MutationCache({ onError: over }),
+  queryCache: new QueryCache({ onError: handleError }),
+  mutationCache: new MutationCache({ onError: handleError }),
   defaultOptions: {
     queries: {
       refetchOnWindowFocus: false,
@@ -34,11 +34,11 @@ const client = new QueryClient({
 
 creditListeners.add((window, charged, path) => {
   client.setQueryData(creditsQuery.queryKey, (before) => (before ? { ...before, ...window } : before))
-  client.setQueryData(ledgerQuery.queryKey, (before) => entered(before ?? [], path, charged, Date.now()))
+  client.setQueryData(ledgerQuery.queryKey, (before) => addEntry(before ?? [], path, charged, Date.now()))
 })
 
 // Paid data is shared with the user's other tabs; the first screen does not wait for that.
-void import('./memory/start').then(({ start }) => start(client))
+void import('./paid-cache/start').then(({ start }) => start(client))
 
 const root = document.getElementById('root')
 if (root) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { entered, whatOf } from './session/ledger'
+import { addEntry, whatOf } from './session/ledger'
 import { firstReturn, hoursOf, operationLabel, returnOf } from './usage'
 
 const used = [
@@ -33,10 +33,10 @@ test.each([
 ])('%s is called %s', (id, label) => expect(operationLabel(id)).toBe(label))
 
 test('costs are one entry for each action', () => {
-  let ledger = entered([], '/data/projects/search', 25, 1)
-  ledger = entered(ledger, '/data/projects/search', 25, 2)
-  ledger = entered(ledger, '/data/projects/{id}', 0, 3)
-  ledger = entered(ledger, '/data/projects/{id}', 1, 4)
+  let ledger = addEntry([], '/data/projects/search', 25, 1)
+  ledger = addEntry(ledger, '/data/projects/search', 25, 2)
+  ledger = addEntry(ledger, '/data/projects/{id}', 0, 3)
+  ledger = addEntry(ledger, '/data/projects/{id}', 1, 4)
   expect(ledger).toEqual([
     { what: 'Project opened', credits: 1, at: 4 },
     { what: 'Rows of projects', credits: 50, at: 2 },

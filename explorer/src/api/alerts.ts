@@ -1,7 +1,7 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
 import { formatMoment } from '../format'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 import type { View } from './views'
 
 export type Alert = Schemas['Alert']
@@ -19,7 +19,7 @@ export const alertsQuery = (workspace: string) =>
     staleTime: 60_000,
     refetchInterval: often,
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const query = { workspace_id: workspace, limit: maxPage, offset }
         return (await answer(api.GET('/workspace/alerts', { params: { query }, signal }))).data.alerts
       }),

@@ -1,6 +1,6 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 
 export type ApiKey = Schemas['ApiKey']
 export type KeyScope = Schemas['KeyScope']
@@ -14,13 +14,13 @@ export const apiKeysQuery = (workspace: string) =>
   queryOptions({
     queryKey: key(workspace),
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/api-keys', { params, signal }))).data.api_keys
       }),
   })
 
-const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
+const invalidate = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
 
 /** createKey creates a key. Only this answer has its secret. */
 export const createKey = (workspace: string) =>
@@ -29,7 +29,7 @@ export const createKey = (workspace: string) =>
     gcTime: 0,
     mutationFn: async (body: Schemas['ApiKeyCreate']) =>
       (await answer(api.POST('/workspace/api-keys', { params: { query: query(workspace) }, body }))).data.api_key,
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 /** rotateKey gives a key a new secret, which only this answer has. */
@@ -41,7 +41,7 @@ export const rotateKey = (workspace: string) =>
       const body = { old_secret_hours: hours }
       return (await answer(api.POST('/workspace/api-keys/{id}/rotate', { params, body }))).data.api_key
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 /** keyPolicyQuery reads the workspace's policy of keys. It is invalidated with the list of keys. */
@@ -59,7 +59,7 @@ export const setKeyPolicy = (workspace: string) =>
     mutationFn: async (body: KeyLimits) => {
       await answer(api.POST('/workspace/api-keys/policy', { params: { query: query(workspace) }, body }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const revokeKey = (workspace: string) =>
@@ -67,5 +67,5 @@ export const revokeKey = (workspace: string) =>
     mutationFn: async (id: string) => {
       await answer(api.DELETE('/workspace/api-keys/{id}', { params: { path: { id }, query: query(workspace) } }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })

@@ -3,8 +3,8 @@ import type { Tile } from '../boards/tile'
 import { routeOf } from '../source'
 import { scopeOfTile } from '../boards/tile'
 import { answer, api, RequestError, type Schemas } from './client'
-import { all, maxPage } from './lists'
-import { again } from './queries'
+import { readAll, maxPage } from './lists'
+import { retryInterval } from './queries'
 
 export type Board = Omit<Schemas['Board'], 'tiles'> & { tiles: Tile[] }
 
@@ -19,8 +19,8 @@ export interface BoardChange {
 /** How many tiles a board has at most. */
 export const maxTiles = 12
 
-/** How often a visible board is counted again, in milliseconds. */
-export const often = 5 * 60_000
+/** How often a visible board is refreshed, in milliseconds. */
+export const refreshInterval = 5 * 60_000
 
 const boardsKey = (workspace: string) => ['boards', workspace]
 
@@ -32,7 +32,7 @@ export const boardsQuery = (workspace: string) =>
     staleTime: 10_000,
     refetchOnWindowFocus: true,
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const query = { workspace_id: workspace, limit: maxPage, offset }
         return (await answer(api.GET('/workspace/boards', { params: { query }, signal }))).data.boards as Board[]
       }),
@@ -43,7 +43,7 @@ export const boardQuery = (workspace: string, id: string) =>
   queryOptions({
     queryKey: [...boardsKey(workspace), 'one', id],
     staleTime: 10_000,
-    refetchInterval: often,
+    refetchInterval: refreshInterval,
     refetchOnWindowFocus: true,
     queryFn: ({ signal }) => readBoard(workspace, id, signal),
   })
@@ -61,8 +61,8 @@ export async function saveBoard(workspace: string, change: BoardChange): Promise
   return (await answer(request)).data.board as Board
 }
 
-/** How often a change is tried that conflicts with others. */
-const attempts = 4
+/** How often a change that conflicts with others is attempted. */
+const maxAttempts = 4
 
 /** changeTiles changes the current version of a board: concurrent changes by others stay. */
 export async function changeTiles(
@@ -77,7 +77,7 @@ export async function changeTiles(
     try {
       return await saveBoard(workspace, { id, tiles, revision: board.revision })
     } catch (error) {
-      if (!isConflict(error) || attempt === attempts) throw error
+      if (!isConflict(error) || attempt === maxAttempts) throw error
     }
   }
 }
@@ -92,7 +92,7 @@ export function refusedTiles(error: unknown): Set<number> {
   return new Set(positions.some(Number.isNaN) ? [] : positions)
 }
 
-/** restoreBoard creates a deleted board again, and returns how many tiles of deleted Views it lost. */
+/** restoreBoard recreates a deleted board, and returns how many tiles of deleted Views it lost. */
 export async function restoreBoard(workspace: string, board: Board): Promise<{ restored: Board; lost: number }> {
   const { name, tiles } = board
   try {
@@ -111,15 +111,15 @@ export function boardSaved(client: QueryClient, workspace: string, saved?: Board
   void client.invalidateQueries({ queryKey: boardsKey(workspace) })
 }
 
-/** savingBoard creates or changes a board, and updates the queries. */
-export const savingBoard = (workspace: string) =>
+/** saveBoardMutation creates or changes a board, and updates the queries. */
+export const saveBoardMutation = (workspace: string) =>
   mutationOptions({
     mutationFn: (change: BoardChange) => saveBoard(workspace, change),
     onSettled: (saved, _error, _change, _result, { client }) => boardSaved(client, workspace, saved),
   })
 
-/** deletingBoard deletes a board, removes it from the queries, and returns it. A missing one counts as deleted. */
-export const deletingBoard = (workspace: string) =>
+/** deleteBoardMutation deletes a board, removes it from the queries, and returns it. A missing one counts as deleted. */
+export const deleteBoardMutation = (workspace: string) =>
   mutationOptions({
     mutationFn: async (id: string) => {
       const params = { path: { id }, query: { workspace_id: workspace } }
@@ -140,13 +140,13 @@ const tilesKey = (workspace: string) => ['tile', workspace]
 /** Found is the result of a tile's request. */
 export type Found = { pivot: Schemas['Pivot'] } | { facets: Schemas['FacetCounts'] }
 
-/** tileQuery counts the records of a tile, which is free; on a visible page, at the interval `often`. */
+/** tileQuery counts the records of a tile, which is free; on a visible page, at the interval refreshInterval. */
 export const tileQuery = (workspace: string, tile: Tile) =>
   queryOptions<Found>({
     queryKey: [...tilesKey(workspace), tile.kind === 'pivot', tile.dataset, tile.of, tile.view_id, tile.request],
-    staleTime: often,
+    staleTime: refreshInterval,
     // A hidden page sends no requests; when it becomes visible, old counts are refreshed at once.
-    refetchInterval: (query) => again(query) || often,
+    refetchInterval: (query) => retryInterval(query) || refreshInterval,
     refetchOnWindowFocus: true,
     queryFn: async ({ signal }) => {
       const { dataset, source } = scopeOfTile(tile)

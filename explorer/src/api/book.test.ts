@@ -18,7 +18,7 @@ it('saves what nobody else has changed', () => {
   expect(mergeOf(next, seen, { ...seen, workspace_status: 'won' })).toEqual(next)
 })
 
-it('keeps tags of both', () => {
+it('merges tags of both', () => {
   expect(mergeOf({ tags: ['kept', 'mine'] }, seen, { ...seen, tags: ['kept', 'gone', 'theirs'] })).toEqual({
     tags: ['kept', 'theirs', 'mine'],
   })

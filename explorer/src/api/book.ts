@@ -1,5 +1,5 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
-import { acting, answer, api, RequestError, type Schemas } from './client'
+import { requestUser, answer, api, RequestError, type Schemas } from './client'
 import { changeRows } from './pages'
 
 /** Books are the datasets whose records a workspace can save. */
@@ -187,14 +187,14 @@ export function mergeOf(next: Upsert | null, seen: Annotations | null, now: Anno
   }
   const others = theirs.filter((k) => k !== 'tags')
   if (others.length > 0) throw new Conflict(now, others)
-  const kept = current.tags.filter((t) => !before.tags.includes(t) || next.tags?.includes(t))
-  const added = next.tags.filter((t) => !before.tags.includes(t) && !kept.includes(t))
-  return { ...next, tags: [...kept, ...added] }
+  const remaining = current.tags.filter((t) => !before.tags.includes(t) || next.tags?.includes(t))
+  const added = next.tags.filter((t) => !before.tags.includes(t) && !remaining.includes(t))
+  return { ...next, tags: [...remaining, ...added] }
 }
 
 /**
  * undoOf reverts a change, to the values just before it, with what others had written by then:
- * the former values, or that it was not in the book. Undefined: there is nothing to revert.
+ * the previous values, or that it was not in the book. Undefined: there is nothing to revert.
  */
 export function undoOf({ next }: Change, { now, before }: Saved): Change | undefined {
   if (before === undefined || (before === null && now === null)) return undefined
@@ -203,7 +203,7 @@ export function undoOf({ next }: Change, { now, before }: Saved): Change | undef
 }
 
 /** How often a conflicting change is retried. */
-export const attempts = 5
+export const maxAttempts = 5
 
 /**
  * annotate saves annotations, which is free, of a record that has not changed. A value that
@@ -233,7 +233,7 @@ export function annotate(workspace: string, book: Book, id: string, name: string
         try {
           return { now: await save(change, base), before: base }
         } catch (error) {
-          if (!(error instanceof RequestError) || error.code !== 'revision_conflict' || attempt === attempts)
+          if (!(error instanceof RequestError) || error.code !== 'revision_conflict' || attempt === maxAttempts)
             throw error
           const now = error.current ? pick(error.current as Annotations) : null
           if (!next && !now) return { now, before: now } // somebody else removed it
@@ -265,7 +265,7 @@ export function annotated(client: QueryClient, workspace: string, book: Book, sa
         const values = saved.get(r.id)
         if (values === undefined) return [r]
         if (values === null) return kind === 'book' ? [] : [{ ...r, ...outside } as unknown as typeof r]
-        return [{ ...r, ...values, updated_at: at, updated_by: acting() ?? null }]
+        return [{ ...r, ...values, updated_at: at, updated_by: requestUser() ?? null }]
       }),
     )
     void client.invalidateQueries({ queryKey: ['facets', workspace, book, here] })

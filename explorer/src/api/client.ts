@@ -34,7 +34,7 @@ export class RequestError extends Error {
   }
 }
 
-/** listeners receive the credits of each answer that has them, its cost, and its path. */
+/** creditListeners receive the credits of each answer that has them, its cost, and its path. */
 export const creditListeners = new Set<(credits: Credits, charged: number, path: string) => void>()
 
 /** How far the clock of the service is ahead of this machine's, in milliseconds. */
@@ -65,18 +65,18 @@ const credits: Middleware = {
 let workspace: string | undefined
 let user: string | undefined
 
-/** actIn sets the workspace of all requests that name none. */
-export function actIn(id: string): void {
+/** setRequestWorkspace sets the workspace of all requests that name none. */
+export function setRequestWorkspace(id: string): void {
   workspace = id
 }
 
-/** actAs sets the user of this page: the service refuses requests when another tab has signed in somebody else. */
-export function actAs(id: string): void {
+/** setRequestUser sets the user of this page: the service refuses requests when another tab has signed in somebody else. */
+export function setRequestUser(id: string): void {
   user = id
 }
 
-/** acting is the user of this page. */
-export const acting = () => user
+/** requestUser is the user of this page. */
+export const requestUser = () => user
 
 const serialize = createQuerySerializer<Record<string, unknown>>()
 

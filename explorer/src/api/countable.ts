@@ -32,6 +32,6 @@ function withoutEmail(conditions: Record<string, unknown>) {
 function related(relations: NonNullable<Parts['relations']>): NonNullable<Parts['relations']> {
   const all = Object.entries(relations)
   // Having no such record at all is a stronger condition than having none with the address.
-  const kept = all.filter(([key, conditions]) => !('email' in conditions) || relationOf(key)?.has)
-  return Object.fromEntries(kept.map(([key, conditions]) => [key, withoutEmail(conditions)]))
+  const countableRelations = all.filter(([key, conditions]) => !('email' in conditions) || relationOf(key)?.has)
+  return Object.fromEntries(countableRelations.map(([key, conditions]) => [key, withoutEmail(conditions)]))
 }

@@ -7,7 +7,7 @@ export type ProviderChange = Schemas['IdentityProviderSet']
 
 const query = (workspace: string) => ({ workspace_id: workspace })
 const key = (workspace: string) => ['identity', workspace]
-const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
+const invalidate = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
 
 export const domainsQuery = (workspace: string) =>
   queryOptions({
@@ -24,7 +24,7 @@ export const addDomain = (workspace: string) =>
       const params = { query: query(workspace) }
       return (await answer(api.POST('/workspace/identity/domains', { params, body: { domain } }))).data.domain
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 /** checkDomain looks up the DNS record of a domain now. */
@@ -34,7 +34,7 @@ export const checkDomain = (workspace: string) =>
       const params = { path: { domain }, query: query(workspace) }
       return (await answer(api.POST('/workspace/identity/domains/{domain}/check', { params }))).data.domain
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const removeDomain = (workspace: string) =>
@@ -43,7 +43,7 @@ export const removeDomain = (workspace: string) =>
       const params = { path: { domain }, query: query(workspace) }
       await answer(api.DELETE('/workspace/identity/domains/{domain}', { params }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 /** providerQuery is the provider of the workspace, null for none, and the redirect address that it must allow. */
@@ -63,7 +63,7 @@ export const setProvider = (workspace: string) =>
     mutationFn: async (body: ProviderChange) => {
       await answer(api.POST('/workspace/identity/provider', { params: { query: query(workspace) }, body }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const removeProvider = (workspace: string) =>
@@ -71,5 +71,5 @@ export const removeProvider = (workspace: string) =>
     mutationFn: async () => {
       await answer(api.DELETE('/workspace/identity/provider', { params: { query: query(workspace) } }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })

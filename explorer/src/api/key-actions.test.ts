@@ -11,14 +11,14 @@ const elsewhere = ['rows', 'x', 'contacts', { source: { kind: 'book' } }]
 const firms = ['rows', 'w', 'accounts', { source: { kind: 'book' } }]
 
 /** leftAfter has what is left of all rows after an undo with these outcomes. */
-async function leftAfter(actions: object[] | undefined, look = false) {
+async function leftAfter(actions: object[] | undefined, dryRun = false) {
   const client = new QueryClient()
   const all = { book, note, list1: list('1'), list2: list('2'), data, elsewhere, firms }
   for (const key of Object.values(all)) client.setQueryData(key, 'loaded')
   const post = vi.spyOn(api, 'POST')
   if (actions) post.mockResolvedValue({ data: { data: { actions }, metadata: {} }, response: new Response() } as never)
   else post.mockRejectedValue(new Error('away'))
-  await new MutationObserver(client, undoKey('w', 'k')).mutate({ look }).catch(() => undefined)
+  await new MutationObserver(client, undoKey('w', 'k')).mutate({ dryRun }).catch(() => undefined)
   post.mockRestore()
   return Object.entries(all).flatMap(([name, key]) => (client.getQueryData(key) ? [name] : []))
 }

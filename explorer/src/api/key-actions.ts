@@ -27,15 +27,15 @@ export const keyActionsQuery = (workspace: string, id: string) =>
     getNextPageParam: (page) => page.next,
   })
 
-/** undoKey lists what an undo of a key would change (a look), or undoes all of its actions. */
+/** undoKey lists what an undo of a key would change (a dry run), or undoes all of its actions. */
 export const undoKey = (workspace: string, id: string) =>
   mutationOptions({
-    mutationFn: async ({ look }: { look: boolean }) => {
+    mutationFn: async ({ dryRun }: { dryRun: boolean }) => {
       const outcomes: UndoneAction[] = []
       let cursor: string | undefined
       do {
         const params = { path: { id }, query: query(workspace) }
-        const body = { dry_run: look, ...(cursor && { cursor }) }
+        const body = { dry_run: dryRun, ...(cursor && { cursor }) }
         const a = await answer(api.POST('/workspace/api-keys/{id}/undo', { params, body }))
         outcomes.push(...a.data.actions)
         cursor = a.metadata.next ?? undefined
@@ -43,19 +43,19 @@ export const undoKey = (workspace: string, id: string) =>
       return outcomes
     },
     // Any object may have been undone: Views, boards, the book.
-    onSettled: (outcomes, _error, { look }, _result, { client }) => {
-      if (look) return undefined
-      dropUndone(client, workspace, outcomes)
+    onSettled: (outcomes, _error, { dryRun }, _result, { client }) => {
+      if (dryRun) return undefined
+      dropUndoneRows(client, workspace, outcomes)
       return client.invalidateQueries()
     },
   })
 
 /**
- * dropUndone drops loaded rows of books and lists that an undo may have changed: their former
+ * dropUndoneRows drops loaded rows of books and lists that an undo may have changed: their previous
  * values are not in its answer. Visible ones are offered at their price. Without an answer any may
  * have changed.
  */
-function dropUndone(client: QueryClient, workspace: string, outcomes: UndoneAction[] | undefined): void {
+function dropUndoneRows(client: QueryClient, workspace: string, outcomes: UndoneAction[] | undefined): void {
   const undone = outcomes?.filter((a) => a.outcome === 'undone')
   const isStale = ({ queryKey: [kind, of, dataset, which] }: Query) => {
     if (of !== workspace) return false

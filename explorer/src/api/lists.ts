@@ -1,8 +1,8 @@
 /** The largest page of the lists of a workspace: members, invitations, Views, Favorites. */
 export const maxPage = 100
 
-/** all reads a list to its end. page reads maxPage items from an offset on. */
-export async function all<T>(page: (offset: number) => Promise<T[]>): Promise<T[]> {
+/** readAll reads a list to its end. page reads maxPage items from an offset on. */
+export async function readAll<T>(page: (offset: number) => Promise<T[]>): Promise<T[]> {
   const found: T[] = []
   for (;;) {
     const next = await page(found.length)

@@ -9,7 +9,7 @@ const page = (from: number, to: number) =>
     undefined,
   )
 
-it('keeps rows that are packed and unpacked', () => {
+it('returns the same rows after packing and unpacking', () => {
   // More rows than are unpacked at a time.
   const pages = Array.from({ length: 1000 }, (_, i) => page(i * 3, i * 3 + 3))
   const rows = new Rows(pages)
@@ -24,7 +24,7 @@ it('keeps rows that are packed and unpacked', () => {
   expect(rows.at(-1)).toBeUndefined()
 })
 
-it('returns the same objects while they are in sight', () => {
+it('returns the same objects while they are visible', () => {
   const rows = new Rows([page(0, 2)])
   expect(rows.at(1)).toBe(rows.at(1))
 })

@@ -11,16 +11,16 @@ const maxUnpacked = 2000
 
 /** The unpacked pages, the least recently read first, and the total of their rows. */
 const unpacked = new Map<Page, AnyRecord[]>()
-let held = 0
+let unpackedRows = 0
 
-function keep(page: Page, rows: AnyRecord[]) {
-  if (unpacked.delete(page)) held -= rows.length
+function cacheUnpacked(page: Page, rows: AnyRecord[]) {
+  if (unpacked.delete(page)) unpackedRows -= rows.length
   unpacked.set(page, rows)
-  held += rows.length
+  unpackedRows += rows.length
   for (const [oldest, { length }] of unpacked) {
-    if (held <= maxUnpacked) break
+    if (unpackedRows <= maxUnpacked) break
     unpacked.delete(oldest)
-    held -= length
+    unpackedRows -= length
   }
 }
 
@@ -60,7 +60,7 @@ export class Page {
     this.ids = packed?.ids ?? rows.map((r) => r.id)
     // A copy without what the packer allocated beyond its end.
     this.#packed = packed?.bytes ?? deflateSync(strToU8(JSON.stringify(rows))).slice()
-    if (!packed) keep(this, rows)
+    if (!packed) cacheUnpacked(this, rows)
   }
 
   /** of is a page that another tab has packed. */
@@ -75,7 +75,7 @@ export class Page {
 
   get rows(): AnyRecord[] {
     const rows = unpacked.get(this) ?? (JSON.parse(strFromU8(inflateSync(this.#packed))) as AnyRecord[])
-    keep(this, rows)
+    cacheUnpacked(this, rows)
     return rows
   }
 
@@ -178,8 +178,8 @@ export class Rows {
 }
 
 /**
- * changeRows changes loaded rows of the searches under a key, such as those of a View. It returns
- * a function that reverts the change, unless the rows were changed again.
+ * changeRows changes loaded rows of the searches under a key, such as the rows of a View. It returns
+ * a function that reverts the change, unless the rows have changed since.
  */
 export function changeRows(
   client: QueryClient,

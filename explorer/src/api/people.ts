@@ -1,6 +1,6 @@
 import { mutationOptions, queryOptions } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 
 export type Member = Schemas['Member']
 export type Role = Schemas['Role']
@@ -28,7 +28,7 @@ export const membersQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['members', workspace],
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/members', { params, signal }))).data.members
       }),
@@ -38,7 +38,7 @@ export const invitationsQuery = (workspace: string) =>
   queryOptions({
     queryKey: ['invitations', workspace],
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/invitations', { params, signal }))).data.invitations
       }),

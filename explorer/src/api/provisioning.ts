@@ -1,6 +1,6 @@
 import { infiniteQueryOptions, mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 
 export type ScimToken = Schemas['ScimToken']
 export type ProvisionedPerson = Schemas['ProvisionedPerson']
@@ -9,13 +9,13 @@ export type GroupRole = Schemas['GroupRoleSet']['role']
 
 const query = (workspace: string) => ({ workspace_id: workspace })
 const key = (workspace: string) => ['provisioning', workspace]
-const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
+const invalidate = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
 
 export const scimTokensQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...key(workspace), 'tokens'],
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/identity/scim/tokens', { params, signal }))).data.tokens
       }),
@@ -30,7 +30,7 @@ export const createScimToken = (workspace: string) =>
       const params = { query: query(workspace) }
       return (await answer(api.POST('/workspace/identity/scim/tokens', { params, body }))).data.token
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const revokeScimToken = (workspace: string) =>
@@ -39,7 +39,7 @@ export const revokeScimToken = (workspace: string) =>
       const params = { path: { id }, query: query(workspace) }
       await answer(api.DELETE('/workspace/identity/scim/tokens/{id}', { params }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 /** provisionedPeopleQuery reads them page by page: there may be thousands. */
@@ -58,7 +58,7 @@ export const provisionedGroupsQuery = (workspace: string) =>
   queryOptions({
     queryKey: [...key(workspace), 'groups'],
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/identity/scim/groups', { params, signal }))).data.groups
       }),
@@ -70,5 +70,5 @@ export const setGroupRole = (workspace: string) =>
       const params = { path: { id }, query: query(workspace) }
       await answer(api.POST('/workspace/identity/scim/groups/{id}', { params, body: { role } }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })

@@ -8,12 +8,12 @@ import {
 } from '@tanstack/react-query'
 import type { AnyRecord, Dataset } from '../datasets'
 import type { Body } from './body'
-import { acting, answer, api, RequestError, type Schemas } from './client'
+import { requestUser, answer, api, RequestError, type Schemas } from './client'
 import { countable, isCountable } from './countable'
 import { outdatedQuery, releaseQuery } from './outdated'
 import { changeRows, Page } from './pages'
-import { includes, keepRelated } from './related'
-import { currentUser, waysIn, type User } from './session'
+import { includes, cacheIncluded } from './related'
+import { currentUser, signInOptions, type User } from './session'
 import { routeOf, type Source } from '../source'
 import { columnsOf, tableOf } from '../table/fields'
 import { definitionOf, viewQuery } from './views'
@@ -48,22 +48,22 @@ export const sessionQuery = queryOptions({
   retry: 1,
 })
 
-/** sessionOver shows that the session has ended, or who is signed in now. */
-export function sessionOver(client: QueryClient): void {
+/** handleSessionEnd shows that the session has ended, or who is signed in now. */
+export function handleSessionEnd(client: QueryClient): void {
   const user = client.getQueryData(sessionQuery.queryKey)
   // The page already shows that somebody else is signed in: all its requests are refused.
-  if (!user || user.id !== (acting() ?? user.id)) return
+  if (!user || user.id !== (requestUser() ?? user.id)) return
   client.setQueryData(sessionQuery.queryKey, null)
-  const tell = (now: User | null) => {
+  const show = (now: User | null) => {
     if (now && now.id !== user.id) client.setQueryData(sessionQuery.queryKey, now)
   }
-  currentUser().then(tell, () => undefined)
+  currentUser().then(show, () => undefined)
 }
 
 /** signInQuery reads where to sign in. */
 export const signInQuery = queryOptions({
   queryKey: ['sign-in'],
-  queryFn: waysIn,
+  queryFn: signInOptions,
   staleTime: Infinity,
   retry: 1,
 })
@@ -97,24 +97,24 @@ export type Descriptor = Schemas['Descriptor']
 // The routes of the four datasets have the same form. The types of one of them stand for all, and
 // only these three functions know.
 
-/** The pause before counts are retried after a temporary failure, in milliseconds. */
-const soon = 5000
+/** The delay before counts are retried after a temporary failure, in milliseconds. */
+const retryDelay = 5000
 
-/** again retries once after a temporary failure: of the network, or of a busy service. */
-export function again({ state: { error } }: { state: { error: Error | null } }): number | false {
+/** retryInterval is the refetch interval after a temporary failure: of the network, or of a busy service. */
+export function retryInterval({ state: { error } }: { state: { error: Error | null } }): number | false {
   const passes =
     error instanceof RequestError && (error.status === 0 || error.status === 503 || error.code === 'too_many_requests')
-  return passes ? soon : false
+  return passes ? retryDelay : false
 }
 
-/** facetsQuery counts, which is free. The former counts stay until the new ones are loaded. */
+/** facetsQuery counts, which is free. The previous counts stay until the new ones are loaded. */
 export function facetsQuery(workspace: string, dataset: Dataset, body: Body, facets: FacetRequest[]) {
   const { source, ...conditions } = countable(body)
   return queryOptions({
     queryKey: ['facets', workspace, dataset, body, facets],
     staleTime: 60_000,
     placeholderData: keepPreviousData,
-    refetchInterval: again,
+    refetchInterval: retryInterval,
     queryFn: async ({ signal }) => {
       const request = api.POST(`${routeOf(dataset, source)}/facets` as '/data/projects/facets', {
         params: { query: { workspace_id: workspace } },
@@ -149,7 +149,7 @@ export function pivotQuery(
   return queryOptions({
     queryKey: ['pivot', workspace, dataset, body, rows, columns, measure],
     staleTime: 60_000,
-    refetchInterval: again,
+    refetchInterval: retryInterval,
     queryFn: async ({ signal }) => {
       const request = api.POST(`${routeOf(dataset, source)}/pivot` as '/data/projects/pivot', {
         params: { query: { workspace_id: workspace } },
@@ -225,7 +225,7 @@ export type Sort = { field: string; order: 'asc' | 'desc' }
 
 /**
  * rowsQuery reads pages of rows, which cost credits. It runs only when a page is explicitly
- * fetched, and the pages stay: returning to a search reads nothing again.
+ * fetched, and the pages stay cached: returning to a search refetches nothing.
  */
 export function rowsQuery(workspace: string, dataset: Dataset, body: Body, sort: Sort | undefined, size = pageSize) {
   const { source, ...conditions } = body
@@ -276,7 +276,7 @@ export class ViewChanged extends Error {
 }
 
 /**
- * assertUnchanged reads the View again, which is free, so that nobody pays for rows of a
+ * assertUnchanged refetches the View, which is free, so that nobody pays for rows of a
  * definition they have not seen.
  */
 export async function assertUnchanged(client: QueryClient, workspace: string, source: Source | undefined) {
@@ -299,7 +299,7 @@ export function recordQuery(workspace: string, dataset: Dataset, id: string) {
       const request = api.GET(`/data/${dataset}/{id}` as '/data/projects/{id}', {
         params: { path: { id }, query: { workspace_id: workspace, include } },
       })
-      return keepRelated(client, workspace, dataset, (await answer(request)).data as AnyRecord)
+      return cacheIncluded(client, workspace, dataset, (await answer(request)).data as AnyRecord)
     },
   })
 }
@@ -339,8 +339,8 @@ export function findLoaded(
   return undefined
 }
 
-/** readAgain reloads up to 100 changed records, and removes deleted ones from the rows. */
-export const readAgain = (client: QueryClient, workspace: string, dataset: Dataset) =>
+/** reloadRecords reloads up to 100 changed records, and removes deleted ones from the rows. */
+export const reloadRecords = (client: QueryClient, workspace: string, dataset: Dataset) =>
   mutationOptions({
     mutationFn: (ids: string[]) => readBatch(workspace, dataset, ids),
     onSuccess: (found, ids) => {

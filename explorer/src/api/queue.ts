@@ -1,20 +1,20 @@
 import { infiniteQueryOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import type { Records } from '../datasets'
 import type { QueueBody } from '../queue/state'
-import { inFull } from './batch'
+import { runAll } from './batch'
 import { answer, api, type Schemas } from './client'
 import { Page } from './pages'
 import { pageSize, recordQuery } from './queries'
 
 /** How often the bell counts, in milliseconds. The page also counts when it becomes visible. */
-const often = 5 * 60_000
+const refreshInterval = 5 * 60_000
 
 /** queueCountQuery counts signals of the queue, which is free. An empty body counts unread ones. */
 export const queueCountQuery = (workspace: string, body: QueueBody) =>
   queryOptions({
     queryKey: ['queue-count', workspace, body],
     staleTime: 60_000,
-    refetchInterval: often,
+    refetchInterval: refreshInterval,
     queryFn: async ({ signal }) => {
       const request = api.POST('/workspace/signal-queue/search', {
         params: { query: { workspace_id: workspace } },
@@ -57,8 +57,8 @@ export const queueQuery = (workspace: string, body: QueueBody) =>
   })
 
 /** dismiss and restore throw if one of the signals failed. Both are idempotent. */
-export const dismiss = (workspace: string, ids: string[]) => inFull(ids, (batch) => send(workspace, 'dismiss', batch))
-export const restore = (workspace: string, ids: string[]) => inFull(ids, (batch) => send(workspace, 'restore', batch))
+export const dismiss = (workspace: string, ids: string[]) => runAll(ids, (batch) => send(workspace, 'dismiss', batch))
+export const restore = (workspace: string, ids: string[]) => runAll(ids, (batch) => send(workspace, 'restore', batch))
 
 async function send(workspace: string, what: 'dismiss' | 'restore', ids: string[]) {
   const params = { query: { workspace_id: workspace } }
@@ -69,6 +69,6 @@ async function send(workspace: string, what: 'dismiss' | 'restore', ids: string[
   return (await answer(request)).data.results
 }
 
-/** countQueueAgain counts what is in the queue again. */
-export const countQueueAgain = (client: QueryClient, workspace: string) =>
+/** refreshQueueCount refetches the count of the queue. */
+export const refreshQueueCount = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: ['queue-count', workspace] })

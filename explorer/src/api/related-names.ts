@@ -18,7 +18,7 @@ type Contact = Records['contacts']
 const roles = ['owner', 'executive', 'developer', 'project_manager', 'estimator'] as const
 
 /** The maximum number of firms of one request: the searches of a batch. */
-export const mostFirms = 50
+export const maxFirms = 50
 
 /**
  * toCallQuery reads the person to call first at each firm, for a credit each: by role, then by

@@ -2,30 +2,30 @@ import { QueryClient } from '@tanstack/react-query'
 import { expect, it } from 'vitest'
 import type { AnyRecord } from '../datasets'
 import { findLoaded, recordQuery } from './queries'
-import { apart, includedQuery, keepRelated } from './related'
+import { splitIncluded, includedQuery, cacheIncluded } from './related'
 
 const record = (id: string, more: object = {}) => ({ id, name: `Record ${id}`, ...more }) as unknown as AnyRecord
 
 it('takes what came with a record apart, also one record or none', () => {
   const signal = record('s', { project: record('p'), accounts: [record('a'), record('b')] })
-  const [alone, related] = apart('signals', signal)
+  const [alone, related] = splitIncluded('signals', signal)
   expect(alone).toEqual(record('s'))
   expect([...related]).toEqual([
     ['projects', [record('p')]],
     ['accounts', [record('a'), record('b')]],
   ])
-  expect([...apart('contacts', record('c', { projects: [], account: null }))[1]]).toEqual([
+  expect([...splitIncluded('contacts', record('c', { projects: [], account: null }))[1]]).toEqual([
     ['projects', []],
     ['accounts', []],
   ])
   // An earlier read says nothing about related records.
-  expect([...apart('projects', record('p'))[1]]).toEqual([])
+  expect([...splitIncluded('projects', record('p'))[1]]).toEqual([])
   expect(signal).toHaveProperty('project')
 })
 
 it('finds what came with a record among what is paid, in its workspace only', () => {
   const client = new QueryClient()
-  const alone = keepRelated(
+  const alone = cacheIncluded(
     client,
     'w',
     'accounts',

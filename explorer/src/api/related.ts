@@ -4,7 +4,7 @@ import { datasets, type AnyRecord, type Dataset } from '../datasets'
 // A record includes related records at no extra cost.
 
 /** The maximum number of included records of each dataset. */
-export const mostIncluded = 25
+export const maxIncluded = 25
 
 /** The keys of included records, by dataset. */
 export const includes: Record<Dataset, string[]> = {
@@ -26,8 +26,8 @@ export const includedQuery = (workspace: string, dataset: Dataset, of: Dataset, 
     gcTime: Infinity,
   })
 
-/** apart splits a record into the record itself and the included ones by dataset. */
-export function apart(dataset: Dataset, answer: AnyRecord): [AnyRecord, Map<Dataset, AnyRecord[]>] {
+/** splitIncluded splits a record into the record itself and the included ones by dataset. */
+export function splitIncluded(dataset: Dataset, answer: AnyRecord): [AnyRecord, Map<Dataset, AnyRecord[]>] {
   const keys = includes[dataset]
   const members = Object.entries(answer)
   const related = new Map<Dataset, AnyRecord[]>()
@@ -38,9 +38,9 @@ export function apart(dataset: Dataset, answer: AnyRecord): [AnyRecord, Map<Data
   return [Object.fromEntries(members.filter(([key]) => !keys.includes(key))) as unknown as AnyRecord, related]
 }
 
-/** keepRelated caches the included records, and returns the record without them. */
-export function keepRelated(client: QueryClient, workspace: string, dataset: Dataset, answer: AnyRecord): AnyRecord {
-  const [record, related] = apart(dataset, answer)
+/** cacheIncluded caches the included records, and returns the record without them. */
+export function cacheIncluded(client: QueryClient, workspace: string, dataset: Dataset, answer: AnyRecord): AnyRecord {
+  const [record, related] = splitIncluded(dataset, answer)
   for (const [of, found] of related) {
     const { queryKey, gcTime = Infinity } = includedQuery(workspace, of, dataset, record.id)
     // It is cached as long as the record, even without observers.

@@ -56,8 +56,8 @@ export const takeFailure = () => take('#sign-in-failed=')
 export const currentUser = async () => (await session('GET')).user
 export const signIn = async (token: string) => (await session('POST', { token })).user
 export const signInByKey = async (path: string, key: string) => (await session('POST', { key }, path)).user
-/** waysIn returns where to sign in: at the provider, at that of a workspace, and by an API key. */
-export const waysIn = async () => {
+/** signInOptions returns where to sign in: at the provider, at that of a workspace, and by an API key. */
+export const signInOptions = async () => {
   const { sign_in, find_provider, sign_in_by_key } = await session('GET')
   return { provider: sign_in, own: find_provider, key: sign_in_by_key }
 }
@@ -66,12 +66,12 @@ export const waysIn = async () => {
 export const findProvider = async (path: string, email: string) =>
   (await session<{ sign_in: string | null }>('POST', { email }, path)).sign_in
 
-/** leaveListeners are called when the user has signed out. */
-export const leaveListeners = new Set<() => void>()
+/** signOutListeners are called when the user has signed out. */
+export const signOutListeners = new Set<() => void>()
 
-/** leave signs out, here and at the provider, and opens the first page. */
-export async function leave(): Promise<void> {
+/** signOut signs out, here and at the provider, and opens the first page. */
+export async function signOut(): Promise<void> {
   const { sign_out } = await session('DELETE')
-  leaveListeners.forEach((hear) => hear())
+  signOutListeners.forEach((listener) => listener())
   location.assign(sign_out ?? '/')
 }

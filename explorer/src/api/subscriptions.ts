@@ -1,6 +1,6 @@
 import { mutationOptions, queryOptions } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
-import { countQueueAgain } from './queue'
+import { refreshQueueCount } from './queue'
 
 type Subscription = Schemas['SignalSubscription']
 export type Delivery = Subscription['delivery']
@@ -27,7 +27,7 @@ export const deliveryOf = (subscriptions: Subscription[], type: string): Deliver
   subscriptions.find((s) => s.signal_type === type)?.delivery ?? null
 
 /**
- * subscribe makes a change and returns the former delivery. Changes are serialized, each based on
+ * subscribe makes a change and returns the previous delivery. Changes are serialized, each based on
  * the service's current state.
  */
 export const subscribe = (workspace: string) =>
@@ -50,7 +50,7 @@ export const subscribe = (workspace: string) =>
     onSettled: (_data, _error, _input, _result, { client }) => {
       // The content of the queue has changed.
       client.removeQueries({ queryKey: ['queue', workspace] })
-      void countQueueAgain(client, workspace)
+      void refreshQueueCount(client, workspace)
       return client.invalidateQueries({ queryKey: subscriptionsQuery(workspace).queryKey })
     },
   })

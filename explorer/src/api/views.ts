@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
-import { inFull } from './batch'
+import { runAll } from './batch'
 import type { Book } from './book'
 import { answer, api, RequestError, type Schemas } from './client'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 import { changeRows } from './pages'
 import type { Source } from '../source'
 
@@ -29,8 +29,8 @@ export function sourceOf(view: View): Source {
   return { kind: 'view', id: view.id, ...(definition === undefined ? {} : { definition }) }
 }
 
-/** Narrowing is the filter of a list of Views. */
-export interface Narrowing {
+/** ViewsFilter is the filter of a list of Views. */
+export interface ViewsFilter {
   query?: string
   dataset?: View['dataset']
   view_type?: View['view_type']
@@ -42,12 +42,12 @@ const pageSize = 50
 const viewsKey = (workspace: string) => ['views', workspace]
 
 /** viewsQuery lists Views by name. */
-export function viewsQuery(workspace: string, narrowing: Narrowing) {
+export function viewsQuery(workspace: string, filter: ViewsFilter) {
   return infiniteQueryOptions({
-    queryKey: [...viewsKey(workspace), 'list', narrowing],
+    queryKey: [...viewsKey(workspace), 'list', filter],
     initialPageParam: 0,
     queryFn: async ({ pageParam, signal }) => {
-      const query = { workspace_id: workspace, ...narrowing, limit: pageSize, offset: pageParam }
+      const query = { workspace_id: workspace, ...filter, limit: pageSize, offset: pageParam }
       return (await answer(api.GET('/workspace/views', { params: { query }, signal }))).data.views
     },
     getNextPageParam: (page, pages) => (page.length < pageSize ? undefined : pages.length * pageSize),
@@ -74,7 +74,7 @@ export function listsQuery(workspace: string, dataset: Book, record: string) {
     queryKey: [...viewsKey(workspace), 'of', which],
     staleTime: 60_000,
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const query = { workspace_id: workspace, ...which, limit: maxPage, offset }
         return (await answer(api.GET('/workspace/views', { params: { query }, signal }))).data.views
       }),
@@ -86,7 +86,7 @@ export function favoritesQuery(workspace: string) {
   return queryOptions({
     queryKey: [...viewsKey(workspace), 'favorites'],
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const query = { workspace_id: workspace, limit: maxPage, offset }
         return (await answer(api.GET('/workspace/favorite-views', { params: { query }, signal }))).data.views
       }),
@@ -110,8 +110,8 @@ export const newList = (dataset: Book, name: string): Schemas['CreateStaticView'
   name,
 })
 
-/** savingView creates or changes a View, and updates the queries. A failed change may conflict with one by others. */
-export const savingView = (workspace: string) =>
+/** saveViewMutation creates or changes a View, and updates the queries. A failed change may conflict with one by others. */
+export const saveViewMutation = (workspace: string) =>
   mutationOptions({
     mutationFn: (view: Schemas['ViewUpsert']) => saveView(workspace, view),
     onSettled: (saved, _error, _view, _result, { client }) => {
@@ -120,8 +120,8 @@ export const savingView = (workspace: string) =>
     },
   })
 
-/** deletingView deletes a View, and removes it from the queries. A missing one counts as deleted. */
-export const deletingView = (workspace: string) =>
+/** deleteViewMutation deletes a View, and removes it from the queries. A missing one counts as deleted. */
+export const deleteViewMutation = (workspace: string) =>
   mutationOptions({
     mutationFn: async (id: string) => {
       const params = { path: { id }, query: { workspace_id: workspace } }
@@ -175,13 +175,13 @@ export function recordsChanged(client: QueryClient, view: View, removed: string[
     : () => undefined
 }
 
-/** addAgain reverts a removal of records; it throws unless all are in the View again. */
-export const addAgain = (client: QueryClient, view: View, ids: string[]) =>
-  inFull(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
+/** undoRemoveRecords reverts a removal of records; it throws unless all are back in the View. */
+export const undoRemoveRecords = (client: QueryClient, view: View, ids: string[]) =>
+  runAll(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
 
-/** removeAgain reverts an addition of records; it throws unless all are out of the View again. */
-export const removeAgain = (client: QueryClient, view: View, ids: string[]) =>
-  inFull(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
+/** undoAddRecords reverts an addition of records; it throws unless all are out of the View. */
+export const undoAddRecords = (client: QueryClient, view: View, ids: string[]) =>
+  runAll(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
     () => recordsChanged(client, view, ids),
     (error: unknown) => {
       recordsChanged(client, view)

@@ -1,6 +1,6 @@
 import { mutationOptions, queryOptions, type QueryClient } from '@tanstack/react-query'
 import { answer, api, type Schemas } from './client'
-import { all, maxPage } from './lists'
+import { readAll, maxPage } from './lists'
 
 export type Webhook = Schemas['Webhook']
 export type WebhookEvent = Schemas['WebhookEvent']
@@ -13,7 +13,7 @@ export const webhooksQuery = (workspace: string) =>
   queryOptions({
     queryKey: key(workspace),
     queryFn: ({ signal }) =>
-      all(async (offset) => {
+      readAll(async (offset) => {
         const params = { query: { ...query(workspace), limit: maxPage, offset } }
         return (await answer(api.GET('/workspace/webhooks', { params, signal }))).data.webhooks
       }),
@@ -33,7 +33,7 @@ export const deliveriesQuery = (workspace: string, id: string) =>
     refetchInterval: ({ state }) => (state.data?.some((d) => d.status === 'pending') ? 3000 : false),
   })
 
-const again = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
+const invalidate = (client: QueryClient, workspace: string) => client.invalidateQueries({ queryKey: key(workspace) })
 
 interface Saved {
   id?: string
@@ -51,7 +51,7 @@ export const saveWebhook = (workspace: string) =>
     mutationFn: async (body: Saved) =>
       (await answer(api.POST('/workspace/webhooks/upsert', { params: { query: query(workspace) }, body }))).data
         .webhook,
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const rotateWebhook = (workspace: string) =>
@@ -68,7 +68,7 @@ export const removeWebhook = (workspace: string) =>
     mutationFn: async (id: string) => {
       await answer(api.DELETE('/workspace/webhooks/{id}', { params: { path: { id }, query: query(workspace) } }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const testWebhook = (workspace: string) =>
@@ -76,7 +76,7 @@ export const testWebhook = (workspace: string) =>
     mutationFn: async (id: string) => {
       await answer(api.POST('/workspace/webhooks/{id}/test', { params: { path: { id }, query: query(workspace) } }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })
 
 export const replayDelivery = (workspace: string) =>
@@ -85,5 +85,5 @@ export const replayDelivery = (workspace: string) =>
       const params = { path: { id, deliveryId }, query: query(workspace) }
       await answer(api.POST('/workspace/webhooks/{id}/deliveries/{deliveryId}/replay', { params }))
     },
-    onSettled: (_data, _error, _input, _result, { client }) => again(client, workspace),
+    onSettled: (_data, _error, _input, _result, { client }) => invalidate(client, workspace),
   })

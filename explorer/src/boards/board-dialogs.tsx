@@ -1,6 +1,14 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { boardQuery, boardSaved, deletingBoard, isConflict, restoreBoard, savingBoard, type Board } from '../api/boards'
+import {
+  boardQuery,
+  boardSaved,
+  deleteBoardMutation,
+  isConflict,
+  restoreBoard,
+  saveBoardMutation,
+  type Board,
+} from '../api/boards'
 import { go } from '../address'
 import { NameField } from '../views/name-field'
 import { Dialog } from '../ui/dialog'
@@ -61,7 +69,7 @@ export function NameDialog({ title, action, name = '', busy = false, error, onNa
 
 /** NewBoard creates an empty board, and opens it. */
 export function NewBoard({ workspace, onClose }: { workspace: string; onClose: () => void }) {
-  const save = useMutation(savingBoard(workspace))
+  const save = useMutation(saveBoardMutation(workspace))
   return (
     <NameDialog
       title="New board"
@@ -88,7 +96,7 @@ export function NewBoard({ workspace, onClose }: { workspace: string; onClose: (
 export function RenameBoard({ board, onClose }: { board: Board; onClose: () => void }) {
   // The board as it was when the dialog opened, whatever is read meanwhile.
   const [before] = useState(board)
-  const save = useMutation(savingBoard(board.workspace_id))
+  const save = useMutation(saveBoardMutation(board.workspace_id))
   const revision = isConflict(save.error) ? {} : { revision: before.revision }
   return (
     <NameDialog
@@ -123,7 +131,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
   const { data: now = board, isFetching } = useQuery({ ...boardQuery(workspace, id), refetchOnMount: 'always' })
   const { name, tiles } = now
   const remove = useMutation<Board | undefined, Error, string>({
-    ...deletingBoard(workspace),
+    ...deleteBoardMutation(workspace),
     onSuccess: (deleted, _id, _result, { client }) =>
       notify(
         `“${deleted?.name ?? name}” is deleted`,

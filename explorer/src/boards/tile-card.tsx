@@ -112,12 +112,12 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
 
 /** Refused explains why a tile has no counts. */
 function Refused({ error, retry }: { error: Error; retry: () => void }): ReactNode {
-  const { title, text, again } = explain(error)
+  const { title, text, retryable } = explain(error)
   return (
     <div className="tile-refused">
       <h3>{title}</h3>
       <p>{text}</p>
-      {again && (
+      {retryable && (
         <button className="button" onClick={retry}>
           Try again
         </button>

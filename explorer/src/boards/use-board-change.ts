@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { boardQuery, boardSaved, isConflict, refusedTiles, saveBoard, type Board } from '../api/boards'
-import { didNotWork, notify } from '../ui/toast'
+import { notifyFailure, notify } from '../ui/toast'
 import type { Change } from './changes'
 
 /** Step is a change with its inverse, if there is one. */
@@ -40,7 +40,7 @@ export function useBoardChange(workspace: string, board: Board) {
       if (isConflict(error)) await client.invalidateQueries({ queryKey })
       if (step.undoes) return
       if (isConflict(error)) setConflicts((all) => [...all, step])
-      else didNotWork(error)
+      else notifyFailure(error)
     },
     onSettled: (_saved, _error, step) => setWaiting((all) => all.filter((s) => s !== step)),
   })

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { RequestError } from '../api/client'
-import { assertUnchanged, sessionOver, sessionQuery, ViewChanged, workspaceQuery } from '../api/queries'
+import { assertUnchanged, handleSessionEnd, sessionQuery, ViewChanged, workspaceQuery } from '../api/queries'
 import { nouns } from '../datasets'
 import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
@@ -222,7 +222,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
       }
       tell({ from, waits })
       if (waits.why === 'session') {
-        sessionOver(client)
+        handleSessionEnd(client)
         await signedIn(client, paused)
       } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
       tell({ from })

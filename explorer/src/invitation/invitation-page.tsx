@@ -4,7 +4,7 @@ import { useEffect } from 'react'
 import { RequestError } from '../api/client'
 import { accept, nameOf, previewQuery, type Preview } from '../api/people'
 import { sessionQuery } from '../api/queries'
-import { leave, type User } from '../api/session'
+import { signOut, type User } from '../api/session'
 import { rememberWorkspace } from '../session/workspace'
 import { formatDay } from '../format'
 import { Mark } from '../ui/mark'
@@ -23,9 +23,9 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
       return { ...data, name: now?.workspaces?.find((w) => w.id === data.workspace_id)?.name }
     },
   })
-  const { data: told, ...preview } = useQuery(previewQuery(token))
-  // A closed invitation is not shown again after a reload.
-  const over = preview.error instanceof RequestError && [404, 409].includes(preview.error.status)
+  const { data: preview, ...query } = useQuery(previewQuery(token))
+  // A closed invitation is not shown after a reload.
+  const over = query.error instanceof RequestError && [404, 409].includes(query.error.status)
   useEffect(() => {
     document.title = 'Invitation · Atlas'
     if (over) usedInvitation()
@@ -53,10 +53,10 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
           </>
         ) : join.error ? (
           <Refused error={join.error} user={user} enter={enter} retry={() => join.mutate()} />
-        ) : preview.error ? (
-          <Refused error={preview.error} user={user} enter={enter} retry={() => void preview.refetch()} />
-        ) : told ? (
-          <Offer told={told} user={user} busy={join.isPending} accept={() => join.mutate()} enter={enter} />
+        ) : query.error ? (
+          <Refused error={query.error} user={user} enter={enter} retry={() => void query.refetch()} />
+        ) : preview ? (
+          <Offer preview={preview} user={user} busy={join.isPending} accept={() => join.mutate()} enter={enter} />
         ) : (
           <p role="status">Looking for the invitation…</p>
         )}
@@ -66,7 +66,7 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
 }
 
 interface OfferProps {
-  told: Preview
+  preview: Preview
   user: User
   busy: boolean
   accept: () => void
@@ -74,8 +74,8 @@ interface OfferProps {
 }
 
 /** Offer shows what accepting does, before it is done. */
-function Offer({ told, user, busy, accept, enter }: OfferProps) {
-  const { workspace, invited_by: by, role, expires_at: end } = told
+function Offer({ preview, user, busy, accept, enter }: OfferProps) {
+  const { workspace, invited_by: by, role, expires_at: end } = preview
   return (
     <>
       <h1>
@@ -170,7 +170,7 @@ function Refused({ error, user, enter, retry }: RefusedProps) {
           <button
             className="button primary"
             // The tab still has the invitation.
-            onClick={() => void leave()}
+            onClick={() => void signOut()}
           >
             Use another account
           </button>

@@ -4,7 +4,7 @@ const path = '/invitations'
 const key = 'invitation'
 
 const listeners = new Set<() => void>()
-const tell = () => listeners.forEach((listen) => listen())
+const notify = () => listeners.forEach((listen) => listen())
 
 /** The token of this page: a used one is shown until its answer is read, and not restored. */
 let open = sessionStorage.getItem(key) ?? undefined
@@ -22,7 +22,7 @@ export function takeInvitation(): void {
     sessionStorage.setItem(key, token)
   }
   history.replaceState(null, '', '/')
-  tell()
+  notify()
 }
 
 /** usedInvitation deletes the token for the next load of the page. */
@@ -32,7 +32,7 @@ export const usedInvitation = () => sessionStorage.removeItem(key)
 export function dropInvitation(): void {
   open = undefined
   sessionStorage.removeItem(key)
-  tell()
+  notify()
 }
 
 /** useInvitation returns the token of an opened invitation that was not answered yet. */

@@ -4,7 +4,7 @@ import { go } from '../address'
 import { boardsQuery } from '../api/boards'
 import { books } from '../api/book'
 import { sessionQuery } from '../api/queries'
-import { leave } from '../api/session'
+import { signOut } from '../api/session'
 import { datasetOf, favoritesQuery, viewsQuery, type View } from '../api/views'
 import { capital, datasets, nouns } from '../datasets'
 import { sentenceOf } from '../search/clauses'
@@ -138,7 +138,7 @@ function useEverywhere(workspace: string): Command[] {
       { id: 'keys', group: 'Atlas', name: 'Keys', place: 'Shortcuts', keys: '?', run: () => show('keys') },
       open('/docs/analysts', 'What the words mean', 'Documentation'),
       open('/docs', 'API documentation', 'Documentation'),
-      { id: 'leave', group: 'Atlas', name: 'Sign out', run: () => void leave() },
+      { id: 'leave', group: 'Atlas', name: 'Sign out', run: () => void signOut() },
     ]
   }, [user, workspace])
 }

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-quer
 import { useState } from 'react'
 import { changeRows, Rows } from '../api/pages'
 import { pageSize } from '../api/queries'
-import { countQueueAgain, dismiss, queueCountQuery, queueQuery, restore } from '../api/queue'
+import { refreshQueueCount, dismiss, queueCountQuery, queueQuery, restore } from '../api/queue'
 import { counted, type Records } from '../datasets'
 import { notify } from '../ui/toast'
 import { useFocusAfter } from '../ui/use-focus-after'
@@ -33,7 +33,7 @@ export function useQueue(workspace: string, state: QueueState) {
     client.removeQueries({
       predicate: ({ queryKey: [of, , theirs] }) => of === 'queue' && JSON.stringify(theirs) !== mine,
     })
-    void countQueueAgain(client, workspace)
+    void refreshQueueCount(client, workspace)
   }
   const [does, undoes] = state.dismissed ? [restore, dismiss] : [dismiss, restore]
   const change = async (ids: string[]) => {

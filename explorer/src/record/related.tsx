@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useId, useRef, useState } from 'react'
 import { batchQuery, findLoaded } from '../api/queries'
-import { mostIncluded } from '../api/related'
+import { maxIncluded } from '../api/related'
 import { link } from '../address'
 import { capital, counted, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatDay, formatNumber } from '../format'
@@ -77,7 +77,7 @@ function ByIDs({ group, offer }: { group: Listed; offer: Offer }) {
     return <List dataset={dataset} records={records} {...offer} next={1} />
   }
   // Included records are complete: a missing one is deleted.
-  const next = query.data || ids.length <= mostIncluded ? 0 : missing
+  const next = query.data || ids.length <= maxIncluded ? 0 : missing
   return (
     <List
       dataset={dataset}

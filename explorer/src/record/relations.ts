@@ -1,5 +1,5 @@
 import type { Sort } from '../api/queries'
-import { mostIncluded } from '../api/related'
+import { maxIncluded } from '../api/related'
 import { counted, nouns, type AnyRecord, type Dataset, type Records } from '../datasets'
 import { credits, formatNumber } from '../format'
 
@@ -65,8 +65,8 @@ export type Listed = Extract<Group, { ids: string[] }>
 export function offerOf(groups: Pick<Group, 'dataset' | 'count' | 'included'>[]): string {
   const parts = groups.flatMap(({ dataset, count = 0, included }) => {
     if (count === 0 || included) return []
-    if (count <= mostIncluded) return counted(count, dataset)
-    return `${mostIncluded} of ${formatNumber(count)} ${nouns[dataset].many}`
+    if (count <= maxIncluded) return counted(count, dataset)
+    return `${maxIncluded} of ${formatNumber(count)} ${nouns[dataset].many}`
   })
   return `Show ${new Intl.ListFormat('en').format(parts)} · ${credits(1)}`
 }

@@ -37,7 +37,7 @@ export function FacetRail({ counts, error, retry }: Props) {
         )}
       </div>
       {/* A refusal is shown once, in place of the results. */}
-      {error && !counts && explain(error).again && <Notice error={error} retry={retry} />}
+      {error && !counts && explain(error).retryable && <Notice error={error} retry={retry} />}
       {railOf(state).map((field) => {
         const facet = counts?.facets.find((f) => f.field === field.key)
         if (!facet) return <Uncounted key={field.key} field={field} />

@@ -2,7 +2,7 @@ import { lazy, Suspense, useMemo } from 'react'
 import { pageSize, type Counts } from '../api/queries'
 import { credits, formatNumber } from '../format'
 import { tableOf } from '../table/fields'
-import { Notice, tryAgain } from '../ui/notice'
+import { Notice, retryLabel } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from './context'
 import { NoMatch } from './no-match'
@@ -74,7 +74,7 @@ export function Results({ counts, counting, error, retry }: Props) {
             {(query.hasNextPage || !query.data) && (
               <button className="button" disabled={query.isFetching || counting || !counts} onClick={more}>
                 {query.error
-                  ? tryAgain(price)
+                  ? retryLabel(price)
                   : `Show ${formatNumber(price)} ${query.data ? 'more' : price === 1 ? 'row' : 'rows'} · ${credits(price)}`}
               </button>
             )}

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { BookmarkPlus } from 'lucide-react'
 import { lazy, Suspense, useState } from 'react'
-import { savingView, type View } from '../api/views'
+import { saveViewMutation, type View } from '../api/views'
 import { bookOf } from '../source'
 import { notify } from '../ui/toast'
 import { looksOther, presentationOf } from '../views/presentation'
@@ -34,7 +34,7 @@ export function SaveView() {
 /** SaveLook saves columns and order in the View, for everyone. */
 function SaveLook({ view }: { view: View }) {
   const { state } = useSearch()
-  const save = useMutation(savingView(view.workspace_id))
+  const save = useMutation(saveViewMutation(view.workspace_id))
   const keep = () => {
     const { id, presentation } = view
     save.mutate(

@@ -1,7 +1,7 @@
 import './credits-menu.css'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { followed, link } from '../address'
+import { handleLinkClick, link } from '../address'
 import type { Schemas } from '../api/client'
 import { usageQuery } from '../api/usage'
 import { workspaceQuery } from '../api/queries'
@@ -50,7 +50,7 @@ export function CreditsMenu({ id, window }: Props) {
         {...link('/settings/usage')}
         onClick={(e) => {
           document.getElementById(id)?.hidePopover()
-          followed(e)
+          handleLinkClick(e)
         }}
       >
         All usage of the workspace

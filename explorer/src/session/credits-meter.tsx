@@ -6,7 +6,7 @@ import { formatNumber, formatShort } from '../format'
 import { CreditsMenu } from './credits-menu'
 
 /** How long the cost of an action is shown, in milliseconds. */
-const shown = 5000
+const costDuration = 5000
 
 /**
  * CreditsMeter shows the remaining credits, and for a moment the cost of an action. It opens the
@@ -18,16 +18,16 @@ export function CreditsMeter() {
   const id = useId()
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined
-    const hear = (_: unknown, charged: number) => {
+    const showCost = (_: unknown, charged: number) => {
       if (charged === 0) return
       setCost(charged)
       clearTimeout(timer)
-      timer = setTimeout(() => setCost(undefined), shown)
+      timer = setTimeout(() => setCost(undefined), costDuration)
     }
-    creditListeners.add(hear)
+    creditListeners.add(showCost)
     return () => {
       clearTimeout(timer)
-      creditListeners.delete(hear)
+      creditListeners.delete(showCost)
     }
   }, [])
   if (!data) return <div className="credits skeleton" />

@@ -19,15 +19,15 @@ export const ledgerQuery = queryOptions<Entry[]>({
 })
 
 /** How many entries there are at most. */
-const most = 100
+const maxEntries = 100
 
-/** entered adds a cost. Consecutive pages of the same kind are one entry. */
-export function entered(ledger: Entry[], path: string, credits: number, at: number): Entry[] {
+/** addEntry adds a cost. Consecutive pages of the same kind are one entry. */
+export function addEntry(ledger: Entry[], path: string, credits: number, at: number): Entry[] {
   if (credits === 0) return ledger
   const what = whatOf(path)
   const [last, ...rest] = ledger
   if (last?.what === what) return [{ what, credits: last.credits + credits, at }, ...rest]
-  return [{ what, credits, at }, ...ledger].slice(0, most)
+  return [{ what, credits, at }, ...ledger].slice(0, maxEntries)
 }
 
 /** whatOf describes what a request to a path of the API reads. */

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it, vi } from 'vitest'
-import { leaveListeners } from '../api/session'
+import { signOutListeners } from '../api/session'
 import { recentSearches, rememberSearch } from './recent'
 
 const stored = new Map<string, string>()
@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 const me = { user: 'u', workspace: 'w' }
 
-it('keeps the latest searches once each, the last first', () => {
+it('stores the latest searches once each, the last first', () => {
   for (const n of [1, 2, 3, 1]) rememberSearch(me, `/projects?q=${n}`)
   expect(recentSearches(me)).toEqual(['/projects?q=1', '/projects?q=3', '/projects?q=2'])
   for (let n = 0; n < 30; n++) rememberSearch(me, `/accounts?q=${n}`)
@@ -33,9 +33,9 @@ it('are of one user in one workspace', () => {
   expect([...stored.values()].join()).not.toContain('q=1')
 })
 
-it('are forgotten at sign-out, and when they are broken', () => {
+it('are deleted at sign-out, and when they are malformed', () => {
   rememberSearch(me, '/projects?q=1')
-  leaveListeners.forEach((hear) => hear())
+  signOutListeners.forEach((hear) => hear())
   expect(recentSearches(me)).toEqual([])
   for (const broken of ['{', '3', '{"user":"u","workspace":"w","addresses":7}']) {
     stored.set('atlas-recent', broken)

@@ -1,4 +1,4 @@
-import { leaveListeners } from './../api/session'
+import { signOutListeners } from '../api/session'
 
 // The searches of this tab, only by their addresses, as in the browser's own history: of one user
 // in one workspace, until that user signs out or the tab is closed.
@@ -6,7 +6,7 @@ import { leaveListeners } from './../api/session'
 const key = 'atlas-recent'
 
 /** How many are stored. */
-const most = 12
+const maxAddresses = 12
 
 /** Owner is their user and workspace. */
 interface Owner {
@@ -14,14 +14,14 @@ interface Owner {
   workspace: string
 }
 
-interface Kept extends Owner {
+interface Stored extends Owner {
   addresses: string[]
 }
 
-function read(): Kept | undefined {
+function read(): Stored | undefined {
   try {
-    const kept = JSON.parse(sessionStorage.getItem(key) ?? 'null') as Kept | null
-    return Array.isArray(kept?.addresses) ? kept : undefined
+    const stored = JSON.parse(sessionStorage.getItem(key) ?? 'null') as Stored | null
+    return Array.isArray(stored?.addresses) ? stored : undefined
   } catch {
     return undefined
   }
@@ -29,13 +29,15 @@ function read(): Kept | undefined {
 
 /** recentSearches lists the addresses of this user's searches in this workspace, the latest first. */
 export function recentSearches({ user, workspace }: Owner): string[] {
-  const kept = read()
-  return kept?.user === user && kept.workspace === workspace ? kept.addresses.filter((a) => a.startsWith('/')) : []
+  const stored = read()
+  return stored?.user === user && stored.workspace === workspace
+    ? stored.addresses.filter((a) => a.startsWith('/'))
+    : []
 }
 
 /** rememberSearch puts an address first. Those of another user or workspace are deleted. */
 export function rememberSearch(owner: Owner, address: string): void {
-  const addresses = [address, ...recentSearches(owner).filter((a) => a !== address)].slice(0, most)
+  const addresses = [address, ...recentSearches(owner).filter((a) => a !== address)].slice(0, maxAddresses)
   try {
     sessionStorage.setItem(key, JSON.stringify({ ...owner, addresses }))
   } catch {
@@ -43,6 +45,6 @@ export function rememberSearch(owner: Owner, address: string): void {
   }
 }
 
-export const forgetSearches = () => sessionStorage.removeItem(key)
+export const clearRecentSearches = () => sessionStorage.removeItem(key)
 
-leaveListeners.add(forgetSearches)
+signOutListeners.add(clearRecentSearches)

@@ -1,9 +1,9 @@
-import { leave } from '../api/session'
+import { signOut } from '../api/session'
 
 /** SignOut is the button of a page that has no header. */
 export function SignOut() {
   return (
-    <button className="button" onClick={() => void leave()}>
+    <button className="button" onClick={() => void signOut()}>
       Sign out
     </button>
   )

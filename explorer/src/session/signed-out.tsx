@@ -8,9 +8,9 @@ import { useInvitation } from '../invitation/token'
 import { Dialog } from '../ui/dialog'
 import { Mark } from '../ui/mark'
 import { KeyForm } from './key-form'
-import { OwnForm } from './own-form'
+import { FindProviderForm } from './find-provider-form'
 import { SignOut } from './sign-out'
-import { want } from './wanted'
+import { storeReturnAddress } from './return-address'
 import { Notice } from '../ui/notice'
 
 /** failures explain why signing in at the provider failed (service/oidc, Failure). */
@@ -24,13 +24,13 @@ const failures: Record<string, string> = {
 
 /** SignedOut is the page without a session. */
 export function SignedOut({ error, failure }: { error?: Error; failure?: string }) {
-  useEffect(want, [])
-  const ways = useQuery(signInQuery)
+  useEffect(storeReturnAddress, [])
+  const options = useQuery(signInQuery)
   const invitation = useInvitation()
   const noSessions = error instanceof RequestError && error.status === 404
   const problem =
     failure === undefined ? !noSessions && error && `${error.message}.` : (failures[failure] ?? failures.refused)
-  if (!noSessions && ways.isPending) return null
+  if (!noSessions && options.isPending) return null
   return (
     <main className="alone">
       <div className="sheet">
@@ -46,21 +46,23 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
         )}
         {noSessions ? (
           <p>This server offers the API only. Its operator can turn on signing in to the Explorer.</p>
-        ) : ways.data?.provider ? (
+        ) : options.data?.provider ? (
           <>
             <p>Use the account of your organization. You come back to where you are now.</p>
-            <a className="button primary wide" href={signInAddress(ways.data.provider)}>
+            <a className="button primary wide" href={signInAddress(options.data.provider)}>
               Sign in
             </a>
           </>
-        ) : ways.data?.own && !ways.data.key ? null : (
+        ) : options.data?.own && !options.data.key ? null : (
           <p>
             Open a sign-in link in this browser. In development, <code>scripts/dev</code> prints one at its start and{' '}
             <code>bin/atlas-dev link</code> another; each works once, for ten minutes.
           </p>
         )}
-        {!noSessions && ways.data?.own && <OwnForm path={ways.data.own} other={!!ways.data.provider} />}
-        {ways.data?.key && <KeyForm path={ways.data.key} />}
+        {!noSessions && options.data?.own && (
+          <FindProviderForm path={options.data.own} other={!!options.data.provider} />
+        )}
+        {options.data?.key && <KeyForm path={options.data.key} />}
         <p>
           <a href="/docs">Documentation of the API</a>
         </p>
@@ -85,20 +87,20 @@ export function Unreachable({ error, retry }: { error: Error; retry: () => void 
   )
 }
 
-/** SessionOver covers the page, whose state stays. */
-export function SessionOver() {
+/** SessionEnded covers the page, whose state stays. */
+export function SessionEnded() {
   const client = useQueryClient()
-  const ways = useQuery(signInQuery)
-  const goOn = async () => {
+  const options = useQuery(signInQuery)
+  const recheckSession = async () => {
     await client.refetchQueries({ queryKey: sessionQuery.queryKey })
     await client.invalidateQueries({ predicate: (q) => q.state.status === 'error' })
   }
   return (
     <Dialog title="Your session is over" onClose={undefined}>
-      {ways.data?.provider ? (
+      {options.data?.provider ? (
         <p>
           Nothing here is lost.{' '}
-          <a href={signInAddress(ways.data.provider, '/')} target="_blank" rel="noreferrer">
+          <a href={signInAddress(options.data.provider, '/')} target="_blank" rel="noreferrer">
             Sign in in a new tab
           </a>
           , then come back and go on.
@@ -109,7 +111,7 @@ export function SessionOver() {
           <code>bin/atlas-dev link</code> prints one.
         </p>
       )}
-      <button className="button primary" onClick={() => void goOn()}>
+      <button className="button primary" onClick={() => void recheckSession()}>
         I have signed in
       </button>
     </Dialog>

@@ -1,9 +1,9 @@
 import './session.css'
 import { useQuery } from '@tanstack/react-query'
 import { useId } from 'react'
-import { followed, link } from '../address'
+import { handleLinkClick, link } from '../address'
 import { sessionQuery, workspaceQuery } from '../api/queries'
-import { leave } from '../api/session'
+import { signOut } from '../api/session'
 import { isMac } from '../ui/is-mac'
 import { useTheme, themes } from '../ui/theme'
 import { capital } from '../datasets'
@@ -19,7 +19,7 @@ export function UserMenu() {
   const name = user?.name || user?.email || ''
   const open = (e: React.MouseEvent<HTMLAnchorElement>) => {
     document.getElementById(id)?.hidePopover()
-    followed(e)
+    handleLinkClick(e)
   }
   return (
     <div className="user">
@@ -60,7 +60,7 @@ export function UserMenu() {
         </a>
         <a href="/docs/analysts">What the words mean</a>
         <a href="/docs">API documentation</a>
-        <button onClick={() => void leave()}>Sign out</button>
+        <button onClick={() => void signOut()}>Sign out</button>
       </div>
     </div>
   )

@@ -40,10 +40,10 @@ export function isGone({ kind, action }: Pick<KeyAction, 'kind' | 'action'>, und
 }
 
 /** outcomeText is the outcome of an action's undo, or the expected one. */
-export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 'reason'>, look: boolean): string {
+export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 'reason'>, dryRun: boolean): string {
   switch (outcome) {
     case 'undone':
-      return look ? 'will be undone' : 'undone'
+      return dryRun ? 'will be undone' : 'undone'
     case 'refused':
       return `stays: ${reason ?? 'a rule forbids it'}`
     default:
@@ -52,10 +52,10 @@ export function outcomeText({ outcome, reason }: Pick<UndoneAction, 'outcome' | 
 }
 
 /** reportText counts outcomes: "2 will be undone, 1 stays as it is." */
-export function reportText(all: Pick<UndoneAction, 'outcome'>[], look: boolean): string {
+export function reportText(all: Pick<UndoneAction, 'outcome'>[], dryRun: boolean): string {
   const undone = all.filter((a) => a.outcome === 'undone').length
   const left = all.length - undone
-  const first = look ? `${formatNumber(undone)} will be undone` : `${formatNumber(undone)} undone`
+  const first = dryRun ? `${formatNumber(undone)} will be undone` : `${formatNumber(undone)} undone`
   if (left === 0) return `${first}.`
   return `${first}, ${formatNumber(left)} ${left === 1 ? 'stays as it is' : 'stay as they are'}.`
 }

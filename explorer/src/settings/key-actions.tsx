@@ -16,7 +16,7 @@ interface Props {
 /** KeyActions lists the changes by a key in the workspace, the latest first, with Undo once the key is revoked. */
 export default function KeyActions({ workspace, of }: Props) {
   const did = useInfiniteQuery(keyActionsQuery(workspace, of.id))
-  const look = useMutation(undoKey(workspace, of.id))
+  const preview = useMutation(undoKey(workspace, of.id))
   const [undoing, setUndoing] = useState(false)
   const actions = did.data?.pages.flatMap((p) => p.actions)
   const revoked = of.state === 'revoked'
@@ -47,7 +47,7 @@ export default function KeyActions({ workspace, of }: Props) {
               <button
                 className="button"
                 onClick={() => {
-                  look.mutate({ look: true })
+                  preview.mutate({ dryRun: true })
                   setUndoing(true)
                 }}
               >
@@ -60,7 +60,7 @@ export default function KeyActions({ workspace, of }: Props) {
           )}
         </>
       )}
-      {undoing && <Undo workspace={workspace} of={of} look={look} close={() => setUndoing(false)} />}
+      {undoing && <Undo workspace={workspace} of={of} preview={preview} close={() => setUndoing(false)} />}
     </section>
   )
 }
@@ -102,24 +102,24 @@ function Action({ of, text, undone }: { of: KeyAction | UndoneAction; text: stri
 }
 
 interface UndoProps extends Props {
-  look: UseMutationResult<UndoneAction[], Error, { look: boolean }>
+  preview: UseMutationResult<UndoneAction[], Error, { dryRun: boolean }>
   close: () => void
 }
 
 /** Undo shows what will be undone and what not, from a dry run, and then reports the outcome. */
-function Undo({ workspace, of, look, close }: UndoProps) {
+function Undo({ workspace, of, preview, close }: UndoProps) {
   const undo = useMutation(undoKey(workspace, of.id))
   const done = undo.data
-  const shown = done ?? look.data
+  const shown = done ?? preview.data
   const possible = shown?.some((a) => a.outcome === 'undone') ?? false
   return (
     <Dialog title={done ? 'What was undone' : 'Undo what the key did?'} onClose={undo.isPending ? undefined : close}>
-      {look.isPending && (
+      {preview.isPending && (
         <p className="quiet" role="status">
           Looking at what would be undone…
         </p>
       )}
-      {look.error && <Notice error={look.error} refused="It cannot be undone" />}
+      {preview.error && <Notice error={preview.error} refused="It cannot be undone" />}
       {shown && (
         <>
           <p role="status">
@@ -144,8 +144,8 @@ function Undo({ workspace, of, look, close }: UndoProps) {
         <button key={done ? 'done' : 'cancel'} className="button" autoFocus disabled={undo.isPending} onClick={close}>
           {done ? 'Done' : 'Cancel'}
         </button>
-        {look.data && !done && possible && (
-          <button className="button danger" disabled={undo.isPending} onClick={() => undo.mutate({ look: false })}>
+        {preview.data && !done && possible && (
+          <button className="button danger" disabled={undo.isPending} onClick={() => undo.mutate({ dryRun: false })}>
             {undo.isPending ? 'Undoing…' : 'Undo it'}
           </button>
         )}

@@ -2,13 +2,13 @@ import { useQueryClient, useQuery, type QueryKey, type UseQueryOptions } from '@
 import { useMemo } from 'react'
 import type { Page, Rows } from '../api/pages'
 import { batchQuery, findLoaded } from '../api/queries'
-import { mostFirms, toCallQuery, type Names } from '../api/related-names'
+import { maxFirms, toCallQuery, type Names } from '../api/related-names'
 import { counted, nouns, type AnyRecord, type Dataset } from '../datasets'
 import { credits } from '../format'
 import { mostNamed, valueOf, type Column } from '../search/columns'
 import { useSearch } from '../search/context'
 import { namedBy } from '../search/names'
-import { tryAgain } from '../ui/notice'
+import { retryLabel } from '../ui/notice'
 import { useNarrow } from '../ui/use-narrow'
 import { useColumns } from './use-columns'
 
@@ -58,7 +58,7 @@ function NameOne({ column, rows, names }: Props) {
       disabled={query.isFetching}
       onClick={() => void query.refetch()}
     >
-      {query.error ? tryAgain(price) : `${what} · ${toCall ? 'up to ' : ''}${credits(price)}`}
+      {query.error ? retryLabel(price) : `${what} · ${toCall ? 'up to ' : ''}${credits(price)}`}
     </button>
   )
 }
@@ -88,4 +88,4 @@ const firmsWithout = (rows: Rows, { toCall }: Names): string[] =>
   rows
     .ids()
     .filter((id) => !toCall.has(id))
-    .slice(0, mostFirms)
+    .slice(0, maxFirms)

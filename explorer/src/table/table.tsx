@@ -1,12 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
-import { pageSize, readAgain } from '../api/queries'
+import { pageSize, reloadRecords } from '../api/queries'
 import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
 import { credits, formatMoment, formatNumber } from '../format'
 import { useSearch } from '../search/context'
 import { useRows, type Former } from '../search/use-rows'
-import { tryAgain } from '../ui/notice'
+import { retryLabel } from '../ui/notice'
 import { useNarrow } from '../ui/use-narrow'
 import { defaults } from './choice'
 import { Chooser } from './chooser'
@@ -116,7 +116,7 @@ function Outdated({ rows }: { rows: Rows }) {
   const { data: changed } = useQuery(outdatedQuery(workspace.id, state.dataset))
   const count = changed.size === 0 ? 0 : rows.ids().filter((id) => changed.has(id)).length
   const client = useQueryClient()
-  const again = useMutation(readAgain(client, workspace.id, state.dataset))
+  const again = useMutation(reloadRecords(client, workspace.id, state.dataset))
   if (count === 0) return null
   const ids = rows.ids().filter((id) => changed.has(id))
   return (
@@ -124,7 +124,7 @@ function Outdated({ rows }: { rows: Rows }) {
       {formatNumber(count)} of these {count === 1 ? 'has' : 'have'} changed since.{' '}
       {!state.source && (
         <button className="link" disabled={again.isPending} onClick={() => again.mutate(ids.slice(0, 100))}>
-          {again.error ? tryAgain(Math.min(count, 100)) : `Read again · up to ${credits(Math.min(count, 100))}`}
+          {again.error ? retryLabel(Math.min(count, 100)) : `Read again · up to ${credits(Math.min(count, 100))}`}
         </button>
       )}
     </span>
@@ -140,7 +140,7 @@ interface MoreProps {
 function More({ price, query, more }: MoreProps) {
   return (
     <button className="button" disabled={query.isFetching} onClick={more}>
-      {query.error ? tryAgain(price) : `Show ${formatNumber(price)} more · ${credits(price)}`}
+      {query.error ? retryLabel(price) : `Show ${formatNumber(price)} more · ${credits(price)}`}
     </button>
   )
 }

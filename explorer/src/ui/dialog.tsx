@@ -8,7 +8,7 @@ interface Props {
   children: ReactNode
 }
 
-/** Dialog is open while it is rendered. The focus then returns to its former element. */
+/** Dialog is open while it is rendered. The focus then returns to the previous element. */
 export function Dialog({ title, onClose, children }: Props) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()

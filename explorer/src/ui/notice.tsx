@@ -13,14 +13,14 @@ interface Props {
   refused?: string
 }
 
-/** tryAgain is the label of a button that repeats a request. */
-export const tryAgain = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
+/** retryLabel is the label of a button that repeats a request. */
+export const retryLabel = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
 /** Notice shows the error of a request, and what to do. */
 export function Notice({ error, retry, price, alone, refused }: Props) {
   const e = requestError(error)
-  const { title, text, again } =
-    refused && saysWhy(e) ? { title: refused, text: sentence(e.message), again: false } : explain(e)
+  const { title, text, retryable } =
+    refused && isRejected(e) ? { title: refused, text: sentence(e.message), retryable: false } : explain(e)
   const signIn = e.code === 'provider_required' ? own.exec(e.message)?.[0] : undefined
   return (
     <div className="notice" role="alert">
@@ -34,9 +34,9 @@ export function Notice({ error, retry, price, alone, refused }: Props) {
           Sign in by it
         </a>
       )}
-      {again && retry && (
+      {retryable && retry && (
         <button className="button" onClick={retry}>
-          {tryAgain(price)}
+          {retryLabel(price)}
         </button>
       )}
       {e.requestId && (
@@ -48,11 +48,11 @@ export function Notice({ error, retry, price, alone, refused }: Props) {
   )
 }
 
-/** saysWhy reports whether the service refused a request for its content, and said what is valid. */
-const saysWhy = ({ status, code }: RequestError) =>
+/** isRejected reports whether the service rejected a request for its content; its message says what is valid. */
+const isRejected = ({ status, code }: RequestError) =>
   status >= 400 && status < 500 && status !== 401 && status !== 429 && code !== 'provider_required'
 
-export const viewGone = {
+export const viewNotFound = {
   title: 'This View is gone',
   text: 'Somebody has deleted it, or it belongs to another workspace. The records it had are still in Search.',
 }
@@ -61,7 +61,7 @@ const requestError = (error: Error) =>
   error instanceof RequestError ? error : new RequestError(0, 'unknown', error.message, '')
 
 /** explain describes the error of a request, and whether a retry makes sense. */
-export function explain(error: Error): { title: string; text: string; again: boolean } {
+export function explain(error: Error): { title: string; text: string; retryable: boolean } {
   const e = requestError(error)
   const at = e.retryAt ? formatMoment(e.retryAt) : undefined
   switch (true) {
@@ -69,48 +69,48 @@ export function explain(error: Error): { title: string; text: string; again: boo
       return {
         title: 'The credits of this workspace are used up',
         text: `${at ? `The first ones return at ${at}. ` : ''}What is loaded stays here.`,
-        again: false,
+        retryable: false,
       }
     case e.code === 'key_budget_used':
       return {
         title: 'The budget of this API key is used up',
         text: `${at ? `The first credits return at ${at}. ` : ''}What is loaded stays here.`,
-        again: false,
+        retryable: false,
       }
     case e.code === 'too_many_requests':
-      return { title: 'Too many counts at once', text: 'Atlas counts again in a moment.', again: true }
+      return { title: 'Too many counts at once', text: 'Atlas counts again in a moment.', retryable: true }
     case e.status === 503:
       return {
         title: 'Atlas cannot answer right now',
         text: 'It usually lasts seconds. What failed cost nothing.',
-        again: true,
+        retryable: true,
       }
     case e.status === 0:
-      return { title: 'No connection', text: e.message, again: true }
+      return { title: 'No connection', text: e.message, retryable: true }
     case e.code === 'view_not_found':
-      return { ...viewGone, again: false }
+      return { ...viewNotFound, retryable: false }
     case e.status === 404:
-      return { title: 'Not found', text: 'It may have left the dataset.', again: false }
+      return { title: 'Not found', text: 'It may have left the dataset.', retryable: false }
     case e.code === 'provider_required':
       return {
         title: 'This workspace has a sign-in of its own',
         text: 'It lets people in only by that.',
-        again: false,
+        retryable: false,
       }
     case e.status === 403 && plan.test(e.message):
       return {
         title: `This workspace has the plan ${plan.exec(e.message)?.[1] ?? ''}`,
         text: 'Atlas can be used with the plan Pro. Who runs Atlas for you can change the plan.',
-        again: true,
+        retryable: true,
       }
     case e.status === 403:
-      return { title: 'You have no access', text: sentence(e.message), again: true }
+      return { title: 'You have no access', text: sentence(e.message), retryable: true }
     case e.status === 401:
-      return { title: 'Your session is over', text: 'Sign in again; nothing here is lost.', again: true }
+      return { title: 'Your session is over', text: 'Sign in again; nothing here is lost.', retryable: true }
     case e.status >= 500:
-      return { title: 'Atlas has failed', text: 'The failure is in its log.', again: true }
+      return { title: 'Atlas has failed', text: 'The failure is in its log.', retryable: true }
   }
-  return { title: 'This search is not valid', text: sentence(plain(e)), again: false }
+  return { title: 'This search is not valid', text: sentence(plain(e)), retryable: false }
 }
 
 /** The sign-in address in a message of the service. */

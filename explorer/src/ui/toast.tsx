@@ -29,8 +29,8 @@ export function notify(text: string, undo?: Undo): void {
   show({ id: Date.now(), text, ...(undo ? { undo } : {}) })
 }
 
-/** didNotWork explains why something was not done. */
-export const didNotWork = (error: Error) => notify(`That did not work: ${error.message}`)
+/** notifyFailure explains why something was not done. */
+export const notifyFailure = (error: Error) => notify(`That did not work: ${error.message}`)
 
 async function run(undo: Undo) {
   show(undefined)

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from 'react'
 
 /** The maximum number of frames to wait for the element to focus. */
-const most = 60
+const maxFrames = 60
 
 /**
  * useFocusAfter preserves the focus when a button that loads something is removed. Call the
  * returned function when the button is pressed. Once there are more items, the element that find
- * returns gets the focus; find takes the former number.
+ * returns gets the focus; find takes the previous number of items.
  */
 export function useFocusAfter(find: (before: number) => HTMLElement | null | undefined, there: number): () => void {
   const before = useRef<number>(undefined)
@@ -20,7 +20,7 @@ export function useFocusAfter(find: (before: number) => HTMLElement | null | und
       if (found) found.focus()
       else if (frames > 0) requestAnimationFrame(() => look(frames - 1))
     }
-    requestAnimationFrame(() => look(most))
+    requestAnimationFrame(() => look(maxFrames))
   })
   return () => {
     before.current = there

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 
 /** The delay after which a wait is called slow, in milliseconds. */
-const long = 400
+const slowAfter = 400
 
 /** useSlow reports whether a wait is slow. */
 export function useSlow(waiting: boolean): boolean {
@@ -9,7 +9,7 @@ export function useSlow(waiting: boolean): boolean {
   if (!waiting && slow) setSlow(false)
   useEffect(() => {
     if (!waiting) return
-    const timer = setTimeout(() => setSlow(true), long)
+    const timer = setTimeout(() => setSlow(true), slowAfter)
     return () => clearTimeout(timer)
   }, [waiting])
   return waiting && slow

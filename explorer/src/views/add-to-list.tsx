@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Book } from '../api/book'
-import { addRecords, newList, recordsChanged, removeAgain, saveView, viewQuery, type View } from '../api/views'
+import { addRecords, newList, recordsChanged, undoAddRecords, saveView, viewQuery, type View } from '../api/views'
 import { link } from '../address'
 import { counted } from '../datasets'
 import { useSearch } from '../search/context'
@@ -45,7 +45,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
       if (outcomes.length !== 1 || only?.status !== 'ok') return
       const after = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       if (after.record_count === before.record_count) notify(`It was in “${list.name}” already`)
-      else notify(`Added to “${list.name}”`, () => removeAgain(client, list, ids))
+      else notify(`Added to “${list.name}”`, () => undoAddRecords(client, list, ids))
       onClose()
     },
   })

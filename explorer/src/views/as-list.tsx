@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { go } from '../address'
-import { inFull } from '../api/batch'
+import { runAll } from '../api/batch'
 import type { Book } from '../api/book'
 import { Rows } from '../api/pages'
 import { addRecords, newList, recordsChanged, saveView, type View } from '../api/views'
@@ -60,7 +60,7 @@ export function AsList({ book, name, count, onClose }: Props) {
         setDone(idsOf().length)
       }
       const list = (made.current ??= await saveView(workspace.id, newList(book, name)))
-      await inFull(idsOf(), (some) => addRecords(workspace.id, list.id, some))
+      await runAll(idsOf(), (some) => addRecords(workspace.id, list.id, some))
       recordsChanged(client, list)
       notify(`“${list.name}” has ${counted(idsOf().length, book)}`)
       onClose()

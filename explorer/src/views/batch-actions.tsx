@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { leftOf } from '../api/batch'
+import { retryableIds } from '../api/batch'
 import { formatNumber } from '../format'
 import type { Batch } from './use-batch'
 
@@ -15,7 +15,7 @@ interface Props {
 
 /** BatchActions stop a batch, or restart it for the records that are left, and leave it. */
 export function BatchActions({ batch, ids, again, done, children }: Props) {
-  const left = leftOf(ids, batch.outcomes)
+  const left = retryableIds(ids, batch.outcomes)
   return (
     <div className="actions">
       {batch.running ? (

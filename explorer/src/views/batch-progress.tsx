@@ -1,6 +1,6 @@
 import './dialogs.css'
 import { useQueryClient } from '@tanstack/react-query'
-import { isStop, type Outcome } from '../api/batch'
+import { isAbort, type Outcome } from '../api/batch'
 import { findRow } from '../api/queries'
 import { counted, type Dataset } from '../datasets'
 import { formatNumber } from '../format'
@@ -74,7 +74,7 @@ export function BatchProgress({ workspace, dataset, batch, done }: Props) {
             </ul>
           </details>
         ))}
-      {error && !isStop(error) && <Notice error={error} />}
+      {error && !isAbort(error) && <Notice error={error} />}
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { datasetOf, deletingView, type View } from '../api/views'
+import { datasetOf, deleteViewMutation, type View } from '../api/views'
 import { go } from '../address'
 import { counted } from '../datasets'
 import { Dialog } from '../ui/dialog'
@@ -8,7 +8,7 @@ import { notify } from '../ui/toast'
 
 /** DeleteView shows the effects, and deletes. A missing View counts as deleted. */
 export function DeleteView({ view, onClose }: { view: View; onClose: () => void }) {
-  const remove = useMutation(deletingView(view.workspace_id))
+  const remove = useMutation(deleteViewMutation(view.workspace_id))
   const deleted = () => {
     notify(`“${view.name}” is deleted`)
     onClose()

@@ -3,7 +3,7 @@ import { alertQuery, restText, seeing, unseenQuery } from '../api/alerts'
 import { datasetOf, type View } from '../api/views'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
-import { didNotWork } from '../ui/toast'
+import { notifyFailure } from '../ui/toast'
 
 /** useNew counts what is new in a View since the user looked; 0 without an alert. */
 export function useNew(view: View): number {
@@ -21,7 +21,7 @@ export function NewCount({ view }: { view: View }) {
 export function NewHere({ view }: { view: View }) {
   const count = useNew(view)
   const unseen = useQuery({ ...unseenQuery(view.workspace_id, view.id), enabled: count > 0 })
-  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: didNotWork })
+  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: notifyFailure })
   const latest = unseen.data?.[0]?.number
   if (count === 0 || latest === undefined) return null
   return (
@@ -43,7 +43,7 @@ export function Resting({ view }: { view: View }) {
 /** RestsHere shows above the rows of a View that its alert rests. */
 export function RestsHere({ view }: { view: View }) {
   const { data } = useQuery(alertQuery(view.workspace_id, view.id))
-  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: didNotWork })
+  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: notifyFailure })
   if (!data?.rest) return null
   return (
     <p className="view-changed" role="status">

@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { books, type Book } from '../api/book'
-import { newList, savingView } from '../api/views'
+import { newList, saveViewMutation } from '../api/views'
 import { go } from '../address'
 import { capital, nouns } from '../datasets'
 import { Dialog } from '../ui/dialog'
@@ -12,7 +12,7 @@ import { SaveProblem } from './save-problem'
 export function NewList({ workspace, onClose }: { workspace: string; onClose: () => void }) {
   const [dataset, setDataset] = useState<Book>('projects')
   const [name, setName] = useState('')
-  const create = useMutation(savingView(workspace))
+  const create = useMutation(saveViewMutation(workspace))
   return (
     <Dialog title="New list" onClose={onClose}>
       <form

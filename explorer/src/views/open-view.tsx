@@ -6,7 +6,7 @@ import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { isID } from '../search/conditions'
 import { SearchScreen } from '../search/search-screen'
-import { Notice, viewGone } from '../ui/notice'
+import { Notice, viewNotFound } from '../ui/notice'
 import { ViewHead } from './view-head'
 
 /** OpenView searches in a View. */
@@ -22,8 +22,8 @@ export function OpenView({ id, ...props }: ScreenProps & { id: string }) {
       <main className="results" aria-busy={query.isFetching}>
         {gone ? (
           <div className="notice" role="alert">
-            <h1>{viewGone.title}</h1>
-            <p>{viewGone.text}</p>
+            <h1>{viewNotFound.title}</h1>
+            <p>{viewNotFound.text}</p>
             <a className="button" {...link('/views')}>
               All Views
             </a>

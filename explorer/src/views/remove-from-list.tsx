@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { addAgain, datasetOf, recordsChanged, removeRecords, type View } from '../api/views'
+import { undoRemoveRecords, datasetOf, recordsChanged, removeRecords, type View } from '../api/views'
 import { counted } from '../datasets'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
@@ -25,7 +25,7 @@ export default function RemoveFromList({ list, ids, onClose }: Props) {
     const removed = outcomes.filter((o) => o.status === 'ok').map((o) => o.id)
     const putBack = recordsChanged(client, list, removed)
     if (removed.length < new Set(ids).size) return
-    notify(`${what} removed from “${list.name}”`, () => addAgain(client, list, removed).then(putBack))
+    notify(`${what} removed from “${list.name}”`, () => undoRemoveRecords(client, list, removed).then(putBack))
     onClose()
   }
   return (

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { savingView, type View } from '../api/views'
+import { saveViewMutation, type View } from '../api/views'
 import { Dialog } from '../ui/dialog'
 import { notify } from '../ui/toast'
 import { NameField } from './name-field'
@@ -11,7 +11,7 @@ export function RenameView({ view, onClose }: { view: View; onClose: () => void 
   // The name when the dialog opened, whatever is read meanwhile.
   const [before] = useState(view)
   const [name, setName] = useState(view.name)
-  const save = useMutation(savingView(view.workspace_id))
+  const save = useMutation(saveViewMutation(view.workspace_id))
   const conflict = isChanged(save.error)
   return (
     <Dialog title={`Rename “${before.name}”`} onClose={onClose}>

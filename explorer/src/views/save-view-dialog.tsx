@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import type { Book } from '../api/book'
 import type { Schemas } from '../api/client'
 import { facetsQuery } from '../api/queries'
-import { deletingView, savingView, viewDatasets, viewQuery } from '../api/views'
+import { deleteViewMutation, saveViewMutation, viewDatasets, viewQuery } from '../api/views'
 import { go } from '../address'
 import { nouns } from '../datasets'
 import { useSearch } from '../search/context'
@@ -35,8 +35,8 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
   const [asNew, setAsNew] = useState(false)
   const update = asNew ? undefined : target
   const id = useId()
-  const save = useMutation(savingView(workspace.id))
-  const remove = useMutation(deletingView(workspace.id))
+  const save = useMutation(saveViewMutation(workspace.id))
+  const remove = useMutation(deleteViewMutation(workspace.id))
   const submit = () => {
     const common = { definition, presentation: presentationOf(state, update) }
     // Without a revision it overwrites what others have saved meanwhile.

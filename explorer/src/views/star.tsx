@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Star as Icon } from 'lucide-react'
 import { setFavorite, viewsChanged, type View } from '../api/views'
-import { didNotWork } from '../ui/toast'
+import { notifyFailure } from '../ui/toast'
 
 /** Star adds a View to this user's Favorites, or removes it. */
 export function Star({ view }: { view: View }) {
@@ -10,7 +10,7 @@ export function Star({ view }: { view: View }) {
   const set = useMutation({
     mutationFn: (on: boolean) => setFavorite(workspace, view.id, on),
     onSettled: () => viewsChanged(client, workspace),
-    onError: didNotWork,
+    onError: notifyFailure,
   })
   // The requested value is shown at once.
   const on = set.isPending ? set.variables : view.is_favorite

@@ -1,7 +1,7 @@
 import type { QueryClient } from '@tanstack/react-query'
 import {
   annotated,
-  attempts,
+  maxAttempts,
   deleteBatch,
   upsertBatch,
   type Annotations,
@@ -9,7 +9,7 @@ import {
   type BatchResult,
   type Book,
 } from '../api/book'
-import { inBatches, type Outcome, type Run } from '../api/batch'
+import { runInBatches, type Outcome, type Run } from '../api/batch'
 
 /** Setting is a change of many records: other values, and more tags. */
 export interface Setting {
@@ -51,7 +51,7 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
     const plan = (id: string, seen: Annotations | null) => changes.set(id, { id, seen, next: changeOf(setting, seen) })
     for (const id of ids) plan(id, done.get(id)?.since ?? null)
     const results = new Map<string, BatchResult>()
-    for (let attempt = 0, left = ids; left.length > 0 && attempt < attempts; attempt++) {
+    for (let attempt = 0, left = ids; left.length > 0 && attempt < maxAttempts; attempt++) {
       const sent = left.flatMap((id) => changes.get(id) ?? [])
       const answers = await upsertBatch(workspace, book, sent)
       left = []
@@ -97,7 +97,7 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
   }
   const undo = async (): Promise<number> => {
     const outcomes: Outcome[] = []
-    await inBatches([...done.keys()], back, new AbortController().signal, (some) => outcomes.push(...some))
+    await runInBatches([...done.keys()], back, new AbortController().signal, (some) => outcomes.push(...some))
     const changed = outcomes.filter((o) => o.status === 'revision_conflict').length
     const failed = outcomes.filter((o) => o.status !== 'ok' && o.status !== 'revision_conflict')
     for (const { id, status } of outcomes) if (status === 'ok' || status === 'revision_conflict') done.delete(id)

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'react'
-import { inBatches, type Outcome, type Run } from '../api/batch'
+import { runInBatches, type Outcome, type Run } from '../api/batch'
 
 export interface Batch {
   /** How many records are to be done; 0 before the start. */
@@ -32,7 +32,7 @@ export function useBatch(): Batch {
     setError(undefined)
     setRunning(true)
     try {
-      await inBatches(unique, run, mine.signal, (done) => {
+      await runInBatches(unique, run, mine.signal, (done) => {
         all = [...all, ...done]
         setOutcomes(all)
       })

@@ -1,5 +1,5 @@
 import { go, useAddress } from '../address'
-import { viewDatasets, type Narrowing, type View } from '../api/views'
+import { viewDatasets, type ViewsFilter, type View } from '../api/views'
 
 /** kinds are the kinds of Views, with their names; undefined is all of them. */
 export const kinds: [View['view_type'] | undefined, string][] = [
@@ -16,7 +16,7 @@ export function useNarrowing() {
   const query = params.get('q')
   const dataset = Object.values(viewDatasets).find((d) => d === params.get('dataset'))
   const kind = kinds.find(([k]) => k === params.get('kind'))?.[0]
-  const narrowing: Narrowing = {
+  const narrowing: ViewsFilter = {
     ...(query ? { query } : {}),
     ...(dataset ? { dataset } : {}),
     ...(kind ? { view_type: kind } : {}),

@@ -1,6 +1,6 @@
 import { useRef } from 'react'
 import { books } from '../api/book'
-import { viewDatasets, type Narrowing } from '../api/views'
+import { viewDatasets, type ViewsFilter } from '../api/views'
 import { capital, nouns } from '../datasets'
 import { kinds, type Narrow } from './use-narrowing'
 
@@ -8,7 +8,7 @@ import { kinds, type Narrow } from './use-narrowing'
 const pause = 250
 
 /** ViewsFilters narrow the list of Views. */
-export function ViewsFilters({ narrowing, narrow }: { narrowing: Narrowing; narrow: Narrow }) {
+export function ViewsFilters({ narrowing, narrow }: { narrowing: ViewsFilter; narrow: Narrow }) {
   const { query = '', dataset = '', view_type } = narrowing
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   return (

@@ -2,7 +2,7 @@ import type { QueryClient } from '@tanstack/react-query'
 import { answer, api, RequestError, serverNow, type Schemas } from '../api/client'
 import { outdatedQuery, releaseQuery, type Release } from '../api/outdated'
 import { datasets, type Dataset } from '../datasets'
-import { idsIn, isPaid } from './entries'
+import { idsIn, isPaidQuery } from './entries'
 
 /**
  * The maximum number of changes per request, and how long before a row was read its changes
@@ -11,11 +11,11 @@ import { idsIn, isPaid } from './entries'
 const limit = 1000
 const margin = 10_000
 
-/** Follower reads the changes of cached records. Reading ids is free. */
-export interface Follower {
+/** ChangeCursors are where polling the changes of cached records continues. Reading ids is free. */
+export interface ChangeCursors {
   /** The cursor of the next page of each dataset. */
   cursors: Partial<Record<Dataset, string>>
-  /** The version of each dataset when it was last followed. */
+  /** The version of each dataset when it was last polled. */
   versions: Release
 }
 
@@ -23,21 +23,23 @@ const paidOf = (client: QueryClient, workspace: string, dataset: Dataset) =>
   client
     .getQueryCache()
     .getAll()
-    .filter((q) => isPaid(q) && q.queryKey[1] === workspace && q.queryKey[2] === dataset && q.state.data !== undefined)
+    .filter(
+      (q) => isPaidQuery(q) && q.queryKey[1] === workspace && q.queryKey[2] === dataset && q.state.data !== undefined,
+    )
 
-/** follow drops records that changed since they were read, and marks visible ones. */
-export async function follow(client: QueryClient, workspace: string, follower: Follower): Promise<void> {
-  const kept = datasets.filter((d) => paidOf(client, workspace, d).length > 0)
-  if (kept.length === 0) return
+/** pollChanges drops cached records that changed since they were read, and marks visible ones. */
+export async function pollChanges(client: QueryClient, workspace: string, position: ChangeCursors): Promise<void> {
+  const datasetsInUse = datasets.filter((d) => paidOf(client, workspace, d).length > 0)
+  if (datasetsInUse.length === 0) return
   const now = await client.fetchQuery({ ...releaseQuery, staleTime: 0 })
-  for (const dataset of kept) {
-    if (follower.cursors[dataset] && follower.versions[dataset] === now[dataset]) continue
-    await followOne(client, workspace, dataset, follower)
-    follower.versions[dataset] = now[dataset]
+  for (const dataset of datasetsInUse) {
+    if (position.cursors[dataset] && position.versions[dataset] === now[dataset]) continue
+    await pollDataset(client, workspace, dataset, position)
+    position.versions[dataset] = now[dataset]
   }
 }
 
-async function followOne(client: QueryClient, workspace: string, dataset: Dataset, follower: Follower) {
+async function pollDataset(client: QueryClient, workspace: string, dataset: Dataset, position: ChangeCursors) {
   const first = Math.min(...paidOf(client, workspace, dataset).map((q) => q.state.dataUpdatedAt))
   const read = (body: object) =>
     answer(
@@ -47,26 +49,31 @@ async function followOne(client: QueryClient, workspace: string, dataset: Datase
       }),
     )
   for (let more = true; more;) {
-    const cursor = follower.cursors[dataset]
+    const cursor = position.cursors[dataset]
     const from = cursor ? { cursor } : { since: new Date(serverNow(first) - margin).toISOString() }
     try {
       const page = await read({ ...from, limit })
-      changed(client, workspace, dataset, new Set(page.data.map((c) => c.id)))
-      follower.cursors[dataset] = page.metadata.next
+      invalidateRecords(client, workspace, dataset, new Set(page.data.map((c) => c.id)))
+      position.cursors[dataset] = page.metadata.next
       more = !page.metadata.caught_up
     } catch (error) {
       if (!(error instanceof RequestError && error.code === 'cursor_too_old')) throw error
       // The changes since then are no longer available: anything may have changed.
-      changed(client, workspace, dataset, new Set(paidOf(client, workspace, dataset).flatMap(idsIn)))
+      invalidateRecords(client, workspace, dataset, new Set(paidOf(client, workspace, dataset).flatMap(idsIn)))
       const { metadata } = await read({})
-      follower.cursors[dataset] = metadata.next
+      position.cursors[dataset] = metadata.next
       more = false
     }
   }
 }
 
-/** changed drops queries without observers that have one of the records; visible ones are marked. */
-export function changed(client: QueryClient, workspace: string, dataset: Dataset, ids: ReadonlySet<string>): void {
+/** invalidateRecords drops queries without observers that have one of the records; visible ones are marked. */
+export function invalidateRecords(
+  client: QueryClient,
+  workspace: string,
+  dataset: Dataset,
+  ids: ReadonlySet<string>,
+): void {
   if (ids.size === 0) return
   const has = new Set(
     paidOf(client, workspace, dataset)

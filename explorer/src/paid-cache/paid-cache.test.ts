@@ -3,8 +3,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { outdatedQuery } from '../api/outdated'
 import { Arranged, Page, Rows } from '../api/pages'
 import type { AnyRecord } from '../datasets'
-import { changed } from './changes'
-import { entryOf, forget, take, trim, type Loaded } from './entries'
+import { invalidateRecords } from './changes'
+import { entryOf, evict, receive, trim, type Loaded } from './entries'
 import { share, type Owner } from './share'
 
 const record = (id: string) => ({ id, name: `Project ${id}` }) as AnyRecord
@@ -22,8 +22,8 @@ const has = (name: string) => client.getQueryData<Loaded>(key(name)) !== undefin
 const watch = (name: string) =>
   new QueryObserver(client, { queryKey: key(name), enabled: false }).subscribe(() => undefined)
 
-describe('what was paid for', () => {
-  it('is kept up to a number of rows, and the oldest that nobody looks at goes first', () => {
+describe('paid data', () => {
+  it('is cached up to a number of rows, and the oldest without observers is evicted first', () => {
     put('first', 1, 'a', 'b')
     put('second', 2, 'c')
     put('third', 3, 'd', 'e')
@@ -35,22 +35,22 @@ describe('what was paid for', () => {
     stop()
   })
 
-  it('is dropped but for what is in sight', () => {
+  it('is evicted except what is visible', () => {
     put('here', 1, 'a')
     put('there', 1, 'b')
     client.setQueryData(['facets', 'w'], 1)
     const stop = watch('here')
-    forget(client)
+    evict(client)
     expect([has('here'), has('there'), client.getQueryData(['facets', 'w'])]).toEqual([true, false, 1])
     stop()
   })
 
-  it('is dropped when it has changed, and marked where it is in sight', () => {
+  it('is evicted when it has changed, and marked where it is visible', () => {
     put('here', 1, 'a', 'b')
     put('there', 1, 'b')
     put('other', 1, 'c')
     const stop = watch('here')
-    changed(client, 'w', 'projects', new Set(['b', 'x']))
+    invalidateRecords(client, 'w', 'projects', new Set(['b', 'x']))
     expect(['here', 'there', 'other'].map(has)).toEqual([true, false, true])
     expect([...(client.getQueryData(outdatedQuery('w', 'projects').queryKey) ?? [])]).toEqual(['b'])
     stop()
@@ -63,7 +63,7 @@ describe('a message', () => {
     const query = client.getQueryCache().find({ queryKey: key('x'), exact: true })
     const entry = structuredClone(query && entryOf(query))
     const other = new QueryClient()
-    expect(entry && take(other, entry)).toBe(true)
+    expect(entry && receive(other, entry)).toBe(true)
     const got = other.getQueryData<Loaded>(key('x'))?.pages[0]
     expect(got).toBeInstanceOf(Page)
     expect([got?.ids, got?.rows, got?.read]).toEqual([
@@ -74,10 +74,10 @@ describe('a message', () => {
     expect(other.getQueryState(key('x'))?.dataUpdatedAt).toBe(7)
     expect(other.getQueryCache().find({ queryKey: key('x'), exact: true })?.gcTime).toBe(Infinity)
     // Equally new data stays.
-    expect(entry && take(other, entry)).toBe(false)
+    expect(entry && receive(other, entry)).toBe(false)
   })
 
-  it('is not made of rows that follow from others', () => {
+  it('is not sent for derived rows', () => {
     const rows = new Rows([page('a', 'b')])
     client.setQueryData(key('x'), { pages: [new Arranged(rows, [1])], pageParams: [undefined] })
     const query = client.getQueryCache().find({ queryKey: key('x'), exact: true })
@@ -108,7 +108,7 @@ describe('tabs', () => {
     return { client, shared, port }
   }
 
-  it('of one user and workspace have what any of them paid for, also one that opens later', () => {
+  it('of one user and workspace share paid data, also with one that opens later', () => {
     const [one, two, stranger, elsewhere] = [tab('u w'), tab('u w'), tab('v w'), tab('u x')]
     one.client.setQueryData(key('x'), loaded('a'))
     const ids = (c: QueryClient) => c.getQueryData<Loaded>(key('x'))?.pages[0]?.ids
@@ -116,15 +116,15 @@ describe('tabs', () => {
     // Received data is not sent on.
     expect(two.port.postMessage).not.toHaveBeenCalled()
     const late = tab('u w')
-    late.shared.hello('u w')
+    late.shared.requestEntries('u w')
     expect(ids(late.client)).toEqual(['a'])
   })
 
-  it('forget it when the session is over', () => {
+  it('evict it when the session ends', () => {
     const [one, two, stranger] = [tab('u w'), tab('u w'), tab('v w')]
     one.client.setQueryData(key('x'), loaded('a'))
     stranger.client.setQueryData(key('x'), loaded('b'))
-    one.shared.over('u')
+    one.shared.announceSessionEnd('u')
     expect([two, stranger].map((t) => t.client.getQueryData(key('x')) !== undefined)).toEqual([false, true])
   })
 })

@@ -3,8 +3,8 @@ import { useState } from 'react'
 import { findProvider } from '../api/session'
 import { capital } from '../datasets'
 
-/** OwnForm redirects people to the provider of their workspace, by the domain of their e-mail address. */
-export function OwnForm({ path, other }: { path: string; other: boolean }) {
+/** FindProviderForm redirects people to the provider of their workspace, by the domain of their e-mail address. */
+export function FindProviderForm({ path, other }: { path: string; other: boolean }) {
   const [email, setEmail] = useState('')
   const find = useMutation({
     mutationFn: () => findProvider(path, email.trim()),

@@ -8,9 +8,9 @@ import type { AnyRecord } from '../datasets'
 const kinds = new Set<unknown>(['rows', 'record', 'batch', 'book'])
 
 /** The maximum number of cached rows beside the visible ones. */
-export const most = 10_000
+export const maxRows = 10_000
 
-export const isPaid = ({ queryKey: [kind] }: { queryKey: QueryKey }) => kinds.has(kind)
+export const isPaidQuery = ({ queryKey: [kind] }: { queryKey: QueryKey }) => kinds.has(kind)
 
 export type Loaded = InfiniteData<Page>
 
@@ -29,25 +29,25 @@ export function idsIn({ queryKey, state: { data } }: Pick<Query, 'queryKey' | 's
 }
 
 /** trim drops queries without observers, the oldest first, until the maximum number of rows is not exceeded. */
-export function trim(client: QueryClient, limit = most): void {
+export function trim(client: QueryClient, limit = maxRows): void {
   const cache = client.getQueryCache()
-  const paid = cache.getAll().filter((q) => isPaid(q) && q.state.data !== undefined)
-  let kept = paid.reduce((sum, q) => sum + idsIn(q).length, 0)
+  const paid = cache.getAll().filter((q) => isPaidQuery(q) && q.state.data !== undefined)
+  let rows = paid.reduce((sum, q) => sum + idsIn(q).length, 0)
   const idle = paid
     .filter((q) => q.getObserversCount() === 0)
     .sort((a, b) => a.state.dataUpdatedAt - b.state.dataUpdatedAt)
   for (const query of idle) {
-    if (kept <= limit) return
-    kept -= idsIn(query).length
+    if (rows <= limit) return
+    rows -= idsIn(query).length
     cache.remove(query)
   }
 }
 
-/** forget drops paid data without observers, of a workspace or of all. */
-export function forget(client: QueryClient, which: (key: QueryKey) => boolean = () => true): void {
+/** evict drops paid data without observers, of a workspace or of all. */
+export function evict(client: QueryClient, which: (key: QueryKey) => boolean = () => true): void {
   const cache = client.getQueryCache()
   for (const query of cache.getAll()) {
-    if (isPaid(query) && which(query.queryKey) && query.getObserversCount() === 0) cache.remove(query)
+    if (isPaidQuery(query) && which(query.queryKey) && query.getObserversCount() === 0) cache.remove(query)
   }
 }
 
@@ -70,8 +70,8 @@ export function entryOf({ queryKey: key, state }: Pick<Query, 'queryKey' | 'stat
   return { key, at, pages: { pages: pages.map((p) => p.packed()), params: pageParams } }
 }
 
-/** take caches what another tab has read, unless this one has read it later. It reports whether it did. */
-export function take(client: QueryClient, { key, at, data, pages }: Entry): boolean {
+/** receive caches what another tab has read, unless this one has read it later. It reports whether it did. */
+export function receive(client: QueryClient, { key, at, data, pages }: Entry): boolean {
   const now = client.getQueryState(key)
   if (now?.data !== undefined && now.dataUpdatedAt >= at) return false
   const value = pages ? { pages: pages.pages.map((p) => Page.of(p)), pageParams: pages.params } : data

@@ -1,4 +1,4 @@
-import { leaveListeners } from '../api/session'
+import { signOutListeners } from '../api/session'
 
 // The address that was opened in this tab without a session. A sign-in link opens the first page,
 // which redirects to that address.
@@ -6,16 +6,16 @@ import { leaveListeners } from '../api/session'
 const key = 'atlas-wanted'
 
 // It is deleted for the next user.
-leaveListeners.add(() => sessionStorage.removeItem(key))
+signOutListeners.add(() => sessionStorage.removeItem(key))
 
-/** want remembers the address of the page. */
-export function want(): void {
+/** storeReturnAddress stores the address of the page. */
+export function storeReturnAddress(): void {
   const address = location.pathname + location.search
   if (address !== '/') sessionStorage.setItem(key, address)
 }
 
-/** takeWanted returns the remembered address, once, on the first page. */
-export function takeWanted(): string | undefined {
+/** takeReturnAddress returns the stored address, once, on the first page. */
+export function takeReturnAddress(): string | undefined {
   const address = sessionStorage.getItem(key)
   sessionStorage.removeItem(key)
   const first = location.pathname === '/' && location.search === ''
