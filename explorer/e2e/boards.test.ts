@@ -46,11 +46,11 @@ const number = (title: string, view: string) => ({
   request: {},
 })
 
-/** tile is a tile of the board in sight. */
+/** tile is a tile of the board visible. */
 const tile = (page: Page, title: string) => page.getByRole('region', { name: title, exact: true })
 const titles = (page: Page) => page.locator('.board-tile h2')
 
-/** add puts what is in sight on a board, new if it has no id. */
+/** add puts what is visible on a board, new if it has no id. */
 async function add(page: Page, title: string, board: { name: string; id?: string }) {
   await page.getByRole('button', { name: 'Add to board' }).click()
   const dialog = page.getByRole('dialog', { name: 'Add to board' })

@@ -8,7 +8,7 @@ test('a pivot is chosen, clicked and saved, for nothing', async ({ page }) => {
   await page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name: 'Pivot' }).click()
   await expect(page).toHaveURL('/projects?look=pivot')
   await expect(page.getByRole('table', { name: /^Projects by .* and year of/ })).toBeVisible()
-  // The latest years are in sight.
+  // The latest years are visible.
   await expect(page.getByRole('columnheader').last()).toBeInViewport()
   await page.getByLabel('Rows', { exact: true }).selectOption('stage')
   await page.getByLabel('Columns', { exact: true }).selectOption('city')

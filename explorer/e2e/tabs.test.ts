@@ -12,7 +12,7 @@ test('another tab signs somebody else in: this page does nothing in their name',
   const before = await used()
 
   const other = await context.newPage()
-  // Until the link is used the former user is signed in.
+  // Until the link is used the previous user is signed in.
   const as = (role: string) => other.getByRole('button', { name: new RegExp(`^Signed in as ${role}`) })
   await other.goto(link(admin))
   await expect(as('admin')).toBeVisible()

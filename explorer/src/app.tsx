@@ -6,7 +6,7 @@ import { descriptorsQuery, sessionQuery, workspaceQuery } from './api/queries'
 import { signIn, takeFailure, takeLink, type User } from './api/session'
 import { InvitationPage } from './invitation/invitation-page'
 import { takeInvitation, useInvitation } from './invitation/token'
-import { NotSavedElsewhere } from './record/not-saved'
+import { UnsavedEdits } from './record/unsaved-edits'
 import { Overlays } from './palette/overlays'
 import { components } from './screens'
 import { screenOf } from './shell/screens'
@@ -69,7 +69,7 @@ export function App() {
         ) : (
           <InvitationPage token={invitation} user={last} />
         )}
-        <NotSavedElsewhere />
+        <UnsavedEdits />
         <Toasts />
         {session.data === null && <SessionEnded />}
         {user && user.id !== last.id && <OtherUser user={user} last={last} />}

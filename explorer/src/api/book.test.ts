@@ -12,7 +12,7 @@ function keysOfConflict(...of: Parameters<typeof mergeOf>): string[] {
   return []
 }
 
-it('saves what nobody else has changed', () => {
+it('saves values that nobody else has changed', () => {
   const next = { workspace_status: 'won' }
   expect(mergeOf(next, seen, { ...seen, notes: 'theirs' })).toEqual(next)
   expect(mergeOf(next, seen, { ...seen, workspace_status: 'won' })).toEqual(next)
@@ -24,7 +24,7 @@ it('merges tags of both', () => {
   })
 })
 
-it('asks where both have changed something else', () => {
+it('conflicts where both have changed the same value', () => {
   expect(keysOfConflict({ workspace_status: 'won' }, seen, { ...seen, workspace_status: 'lost' })).toEqual([
     'workspace_status',
   ])
@@ -34,7 +34,7 @@ it('asks where both have changed something else', () => {
   ])
 })
 
-it('asks where somebody else has taken the record out of the book, or changed what is taken out', () => {
+it('conflicts where somebody else has removed the record from the book, or changed what is removed', () => {
   expect(keysOfConflict({ workspace_status: 'won' }, seen, null)).toEqual(['workspace_status'])
   expect(keysOfConflict({ tags: ['mine'] }, seen, null)).toEqual(['tags'])
   // Also for a value that was empty: saving it would restore the record.
@@ -42,13 +42,13 @@ it('asks where somebody else has taken the record out of the book, or changed wh
   expect(keysOfConflict(null, seen, { ...seen, notes: 'theirs' })).toEqual(['notes'])
 })
 
-it('adds to a record that somebody else has put in the book meanwhile', () => {
+it('merges with a record that somebody else has added to the book meanwhile', () => {
   expect(mergeOf({ tags: ['mine'] }, null, { ...noAnnotations, tags: ['theirs'] })).toEqual({
     tags: ['theirs', 'mine'],
   })
 })
 
-it('takes a change back to what the record said just before it', () => {
+it('undoes a change to the values just before it', () => {
   const before = { ...seen, tags: ['a', 'theirs'] }
   expect(undoOf({ next: { tags: ['a', 'mine'] }, seen }, { now: seen, before })).toEqual({
     next: { tags: ['a', 'theirs'] },
@@ -65,7 +65,7 @@ it('takes a change back to what the record said just before it', () => {
   expect(undoOf({ next: null }, { now: null, before: seen })).toEqual({ next: seen, seen: null })
 })
 
-it('has nothing to take back of what was replaced unseen, or was gone', () => {
+it('has no undo for values that were overwritten unread, or deleted', () => {
   expect(undoOf({ next: { notes: 'n' } }, { now: seen, before: undefined })).toBeUndefined()
   expect(undoOf({ next: null }, { now: null, before: null })).toBeUndefined()
 })

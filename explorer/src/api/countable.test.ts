@@ -4,7 +4,7 @@ import { countable, isCountable } from './countable'
 const email = { email: { value: ['a@b.example'] } }
 const role = { role: { value: ['owner'] } }
 
-it('leaves a search as it is that asks for no address', () => {
+it('does not change a search without a condition on addresses', () => {
   const body = { query: 'x', filters: role, relations: { has_project: {} }, any: [{ filters: role }], none: [] }
   expect(isCountable(body)).toBe(true)
   expect(countable({ ...body, none: [{ filters: role }] })).toEqual({ ...body, none: [{ filters: role }] })

@@ -88,8 +88,8 @@ export class Page {
   }
 }
 
-/** Arranged has rows of other pages, filtered or in another order. It stores only their positions. */
-export class Arranged extends Page {
+/** DerivedPage has rows of other pages, filtered or sorted by the client. It stores only their positions. */
+export class DerivedPage extends Page {
   override readonly ids: readonly string[]
 
   constructor(

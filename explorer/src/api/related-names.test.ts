@@ -5,7 +5,7 @@ import { namesIn } from './related-names'
 
 const contact = { id: 'c', name: 'Cleo', account_id: 'a' }
 
-it('knows what was read by ids, what came with a record, and who is not there', () => {
+it('has names of records read by ids, included records, and missing ones', () => {
   const client = new QueryClient()
   client.setQueryData(['batch', 'w', 'accounts', ['a', 'b']], [{ id: 'a', name: 'Ada' }])
   client.setQueryData(['batch', 'w', 'accounts', 'projects p'], [{ id: 'd', name: 'Dee' }])
@@ -24,7 +24,7 @@ it('knows what was read by ids, what came with a record, and who is not there', 
   ])
 })
 
-it('names three, and says how many more there are', () => {
+it('names three, and counts the others', () => {
   const nameOf = (id: string) => ({ a: 'Ada', c: 'Cole' })[id]
   expect(namesOf(['a'], nameOf)).toBe('Ada')
   expect(namesOf(['a', 'b', 'c'], nameOf)).toBe('Ada, …, Cole')

@@ -6,7 +6,7 @@ import { splitIncluded, includedQuery, cacheIncluded } from './related'
 
 const record = (id: string, more: object = {}) => ({ id, name: `Record ${id}`, ...more }) as unknown as AnyRecord
 
-it('takes what came with a record apart, also one record or none', () => {
+it('splits included records from a record, also one or none', () => {
   const signal = record('s', { project: record('p'), accounts: [record('a'), record('b')] })
   const [alone, related] = splitIncluded('signals', signal)
   expect(alone).toEqual(record('s'))
@@ -23,7 +23,7 @@ it('takes what came with a record apart, also one record or none', () => {
   expect(signal).toHaveProperty('project')
 })
 
-it('finds what came with a record among what is paid, in its workspace only', () => {
+it('finds included records in the cache, in their workspace only', () => {
   const client = new QueryClient()
   const alone = cacheIncluded(
     client,

@@ -161,10 +161,10 @@ export async function removeRecords(workspace: string, view: string, ids: string
 }
 
 /**
- * recordsChanged invalidates the counts of a View's records, and removes deleted rows from its
+ * updateViewRecords invalidates the counts of a View's records, and removes deleted rows from its
  * table. It returns a function that restores them.
  */
-export function recordsChanged(client: QueryClient, view: View, removed: string[] = []): () => void {
+export function updateViewRecords(client: QueryClient, view: View, removed: string[] = []): () => void {
   const dataset = datasetOf(view)
   const here = { source: { kind: 'view', id: view.id } }
   const gone = new Set(removed)
@@ -177,14 +177,14 @@ export function recordsChanged(client: QueryClient, view: View, removed: string[
 
 /** undoRemoveRecords reverts a removal of records; it throws unless all are back in the View. */
 export const undoRemoveRecords = (client: QueryClient, view: View, ids: string[]) =>
-  runAll(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => recordsChanged(client, view))
+  runAll(ids, (some) => addRecords(view.workspace_id, view.id, some)).finally(() => updateViewRecords(client, view))
 
 /** undoAddRecords reverts an addition of records; it throws unless all are out of the View. */
 export const undoAddRecords = (client: QueryClient, view: View, ids: string[]) =>
   runAll(ids, (some) => removeRecords(view.workspace_id, view.id, some)).then(
-    () => recordsChanged(client, view, ids),
+    () => updateViewRecords(client, view, ids),
     (error: unknown) => {
-      recordsChanged(client, view)
+      updateViewRecords(client, view)
       throw error
     },
   )

@@ -68,7 +68,7 @@ export function Choices({ label, placeholder, text, onText, choices, onChoose, m
           e.preventDefault()
         }}
       />
-      {/* The box keeps the focus. */}
+      {/* The focus stays in the box. */}
       <ul
         id={id}
         role="listbox"

@@ -6,7 +6,7 @@ import {
   conditionsAt,
   datasetAt,
   exclusionOf,
-  othersAt,
+  bodyWithout,
   withConditionAt,
   withExclusion,
   type Page,
@@ -60,7 +60,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
     if ((!next && !condition) || put(next, as)) setMode(as)
   }
 
-  const body = othersAt(
+  const body = bodyWithout(
     mode === 'not' && inSearch ? withExclusion(state, key, []) : state,
     inSearch ? {} : scope,
     key,

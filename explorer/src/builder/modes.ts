@@ -14,7 +14,7 @@ const own: Record<FieldKind, Mode[]> = {
   relation: [],
 }
 
-/** modesOf lists the modes of a field kind; without exclude, only those of a single condition. */
+/** modesOf lists the modes of a field kind; without exclude, only the modes of a single condition. */
 export const modesOf = (kind: FieldKind, exclude: boolean): Mode[] => [
   ...own[kind].filter((m) => exclude || m !== 'not'),
   'known',

@@ -14,7 +14,7 @@ const fields: Descriptor[] = [
 const both = { relations: true, lists: true }
 const keys = (text: string, where = both) => optionsOf(fields, where, text).map((o) => o.key)
 
-it('offers everything, and says what is not counted', () => {
+it('offers everything, and marks what is not counted', () => {
   expect(keys('')).toEqual(['has_signal', 'group any', 'group none', 'description', 'stage', 'permitted_at', 'email'])
   expect(keys('', { relations: false, lists: false })).toEqual(['description', 'stage', 'permitted_at', 'email'])
   expect(optionsOf(fields, both, 'e-mail')[0]?.hint).toBe('E-mail address. Not counted: each row found costs a credit')

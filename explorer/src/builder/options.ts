@@ -17,7 +17,7 @@ const groups: { of: GroupList; label: string; hint: string }[] = [
 ]
 
 /** The minimum length of a text for values: one letter is in most of them. */
-const least = 2
+const minLength = 2
 
 /**
  * optionsOf lists the options that have each word of a text in their name or description:
@@ -29,19 +29,19 @@ export function optionsOf(
   { relations, lists }: { relations: boolean; lists: boolean },
   text: string,
 ): Option[] {
-  const wanted = text.toLowerCase().split(/\s+/).filter(Boolean)
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean)
   const has = (...texts: string[]) => {
     const all = texts.join(' ').toLowerCase()
-    return wanted.every((word) => all.includes(word))
+    return words.every((word) => all.includes(word))
   }
   const plain = fields
     .filter((d) => d.kind !== 'relation' && has(labelOf(d.key), d.key, d.description))
     .map((d): Option => ({ ...named(d), hint: hintOf(d), target: { kind: 'field', key: d.key } }))
   // Matches in names come before matches in descriptions.
-  const called = (o: Option) => Number(!has(o.label))
-  plain.sort((a, b) => called(a) - called(b))
+  const matchesDescription = (o: Option) => Number(!has(o.label))
+  plain.sort((a, b) => matchesDescription(a) - matchesDescription(b))
   const values = fields.flatMap((d) =>
-    (wanted.join(' ').length >= least ? (d.values ?? []) : [])
+    (words.join(' ').length >= minLength ? (d.values ?? []) : [])
       .filter((v) => has(labelOf(d.key), v.label) && has(v.label))
       .map((v): Option => ({
         key: `${d.key}=${v.value}`,
@@ -57,10 +57,10 @@ export function optionsOf(
     .filter((g) => lists && has(g.label, g.hint))
     .map(({ of, ...g }): Option => ({ key: `group ${of}`, ...g, target: { kind: 'group', of } }))
   return [
-    ...headed('Related records', related),
-    ...headed('Combine', combined),
-    ...headed('Fields', plain),
-    ...headed('Values', values),
+    ...withHeading('Related records', related),
+    ...withHeading('Combine', combined),
+    ...withHeading('Fields', plain),
+    ...withHeading('Values', values),
   ]
 }
 
@@ -75,4 +75,4 @@ function relationLabel(key: string): string {
   return `Has ${relation?.has ? 'at least one' : 'no'} ${relation ? nouns[relation.dataset].one : 'record'} where …`
 }
 
-const headed = (group: string, options: Option[]) => options.map((o, i) => (i === 0 ? { ...o, group } : o))
+const withHeading = (group: string, options: Option[]) => options.map((o, i) => (i === 0 ? { ...o, group } : o))

@@ -4,7 +4,7 @@ import type { SearchState } from '../search/state'
 /** addFilter is the id of the button that opens the builder. */
 export const addFilter = 'add-filter'
 
-/** PageProps are those of each page of the builder. */
+/** PageProps are the props of each page of the builder. */
 export interface PageProps<P = Page> {
   page: P
   /** Changes the search, or explains why not. */

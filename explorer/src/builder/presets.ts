@@ -7,7 +7,7 @@ export interface Preset {
   to?: string
 }
 
-/** presetsOf writes the last days as relative dates, which keep an address meaningful, and years as dates. */
+/** presetsOf writes the last days as relative dates, so that an address stays meaningful, and years as dates. */
 export function presetsOf(today: Date): Preset[] {
   const year = today.getUTCFullYear()
   return [

@@ -69,13 +69,13 @@ export function RangeEditor({ dataset, field, kind, body, range, set }: Props) {
   )
 }
 
-interface Ended {
+interface Extent {
   min?: string | number | null
   max?: string | number | null
   unknown?: number
 }
 
-function about({ min, max, unknown = 0 }: Ended, isDate: boolean): string {
+function about({ min, max, unknown = 0 }: Extent, isDate: boolean): string {
   const show = (end: string | number) => (isDate ? formatDay(String(end)) : formatNumber(Number(end)))
   const isEmpty = min === null || min === undefined || max === null || max === undefined
   return [

@@ -81,14 +81,14 @@ export function WordsEditor({ dataset, field, values, set }: Props) {
 }
 
 /** How many people a search by name shows. */
-const mostPeople = 5
+const maxPeople = 5
 
 /** usePeople searches people by name on demand, for a credit per result. */
 function usePeople(name: string): { found: Records['contacts'][]; search: ReactNode } {
   const { workspace } = useSearch()
   const [asked, setAsked] = useState<string>()
   const query = useInfiniteQuery(
-    rowsQuery(workspace.id, 'contacts', { filters: { name: { value: [name] } } }, undefined, mostPeople),
+    rowsQuery(workspace.id, 'contacts', { filters: { name: { value: [name] } } }, undefined, maxPeople),
   )
   const found = (query.data?.pages[0]?.rows ?? []) as Records['contacts'][]
   if (!name || isID(name)) return { found: [], search: undefined }
@@ -104,7 +104,7 @@ function usePeople(name: string): { found: Records['contacts'][]; search: ReactN
         void query.fetchNextPage({ cancelRefetch: false })
       }}
     >
-      Find people called “{name}” · up to {credits(mostPeople)}
+      Find people called “{name}” · up to {credits(maxPeople)}
     </button>
   )
   return { found, search }

@@ -1,4 +1,4 @@
-import { mostNamed } from '../search/columns'
+import { maxNamed } from '../search/columns'
 import { Choice } from './choice'
 import type { ProjectBy } from './job'
 import { projectWith } from './join'
@@ -41,7 +41,7 @@ export function CSVChoices({ plan, choices, choose }: FormProps) {
       {plan.nameable.length > 0 && (
         <Choice
           label="Names of firms and people"
-          text={`of up to ${mostNamed} a row, in columns of their own; a credit for each firm or person, once`}
+          text={`of up to ${maxNamed} a row, in columns of their own; a credit for each firm or person, once`}
           {...option('named')}
         />
       )}

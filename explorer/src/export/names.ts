@@ -1,6 +1,6 @@
 import { answer, api, type Schemas } from '../api/client'
 import type { Dataset } from '../datasets'
-import { mostNamed } from '../search/columns'
+import { maxNamed } from '../search/columns'
 import { elements, members } from './raw-json'
 
 // The columns account_names and contact_names name what account_ids and contact_ids have. They
@@ -24,7 +24,7 @@ export const namedIn = (values: Map<string, string>, ids: string): string[] => {
   const raw = values.get(ids)
   return raw?.startsWith('[')
     ? elements(raw)
-        .slice(0, mostNamed)
+        .slice(0, maxNamed)
         .map((id) => JSON.parse(id) as string)
     : []
 }

@@ -2,7 +2,7 @@ import { answer, api, type Schemas } from '../api/client'
 import { routeOf, type Source as Place } from '../source'
 import { columnsOf, tableOf } from '../table/fields'
 import type { Sort } from '../api/queries'
-import { usualSort } from '../table/sort'
+import { defaultSort } from '../table/sort'
 import { readJoin } from './join'
 import { idsOf } from './names'
 import { elements, members } from './raw-json'
@@ -28,7 +28,7 @@ async function readBySearch(job: Job, from: Source, limit: number): Promise<Page
   const { source, ...body } = from.body
   // By relevance rows would be lost or duplicated, because it changes with the data. A file for
   // people has the order of the table; others have that of `atlas export`.
-  const usual = job.people && usualSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
+  const usual = job.people && defaultSort({ dataset: job.dataset, ...body, ...(source ? { source } : {}) })
   const shown = from.sort ?? usual
   const order: Sort = shown && shown.field !== 'relevance' ? shown : { field: 'created_at', order: 'asc' }
   if (job.join) return readJoin(job, from.body, limit, order)

@@ -3,7 +3,7 @@ import { useMemo } from 'react'
 import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
 import { findLoaded, rowsQuery } from '../api/queries'
-import { inPlace } from '../search/in-place'
+import { derivedRows } from '../search/derived-rows'
 import type { Known, Source } from './job'
 
 /** useLoaded has the ids of the rows, if they are known, and the records among them that are already paid for. */
@@ -26,7 +26,7 @@ function wholeOf(client: QueryClient, workspace: string, { dataset, body, sort, 
   const { queryKey } = rowsQuery(workspace, dataset, body, sort)
   const read = client.getQueryData(queryKey)
   const data = read?.pages.at(-1)?.next === undefined ? read : undefined
-  const rows = new Rows((data ?? inPlace(client, workspace, dataset, now))?.pages ?? [])
+  const rows = new Rows((data ?? derivedRows(client, workspace, dataset, now))?.pages ?? [])
   const changed = client.getQueryData(outdatedQuery(workspace, dataset).queryKey)
   if (rows.length === 0 || rows.ids().some((id) => changed?.has(id))) return undefined
   const known: Known = Object.fromEntries(rows.pages.flatMap((p) => p.rows.map((r) => [r.id, r])))

@@ -1,5 +1,5 @@
 import type { Dataset } from '../datasets'
-import { mostNamed } from '../search/columns'
+import { maxNamed } from '../search/columns'
 import { columnsOf, tableOf } from '../table/fields'
 import { joinedColumns, recordsJoined } from './join'
 import { idsOf, namesOf } from './names'
@@ -67,6 +67,6 @@ function useMostNames(workspace: string, columns: string[], rows: number): numbe
   const has = (dataset: Dataset) => columns.some((c) => idsOf(c)?.dataset === dataset)
   const firms = useCount(workspace, { dataset: 'accounts', body: {} }, has('accounts')).data
   const people = useCount(workspace, { dataset: 'contacts', body: {} }, has('contacts')).data
-  const most = (dataset: Dataset, count = Infinity) => (has(dataset) ? Math.min(mostNamed * rows, count) : 0)
+  const most = (dataset: Dataset, count = Infinity) => (has(dataset) ? Math.min(maxNamed * rows, count) : 0)
   return most('accounts', firms) + most('contacts', people)
 }

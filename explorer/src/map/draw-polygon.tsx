@@ -1,7 +1,7 @@
 import type { Map as MapGL } from 'maplibre-gl'
 import { useEffect, useRef, useState } from 'react'
 import type { Place } from '../search/place'
-import { fewestCorners, type Corner } from '../search/polygon'
+import { minCorners, type Corner } from '../search/polygon'
 import { pointUnder, type Point } from './point'
 import { useCorners } from './use-corners'
 import { useEscape } from './use-escape'
@@ -101,6 +101,6 @@ export function DrawPolygon({ map, corners: before, onDraw, onCancel }: Props) {
 
 function said(corners: number): string {
   if (corners === 0) return 'Click the corners of an area.'
-  if (corners < fewestCorners) return `${corners} of at least ${fewestCorners} corners.`
+  if (corners < minCorners) return `${corners} of at least ${minCorners} corners.`
   return `${corners} corners. Enter or a double click closes the area.`
 }

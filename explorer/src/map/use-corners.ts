@@ -1,7 +1,7 @@
 import type { Map as MapGL } from 'maplibre-gl'
 import { useState } from 'react'
 import { insidePolygon, type Place } from '../search/place'
-import { crosses, fewestCorners, mostCorners, polygonProblem, type Corner } from '../search/polygon'
+import { crosses, minCorners, maxCorners, polygonProblem, type Corner } from '../search/polygon'
 import type { Point } from './point'
 
 /** A click this near to a corner is on it, in pixels. */
@@ -12,7 +12,7 @@ export function useCorners(map: MapGL, before: Corner[] | undefined, onDraw: (pl
   const [corners, setCorners] = useState<Corner[]>(before ?? [])
   const [dragged, setDragged] = useState<number>()
   const closed = before !== undefined
-  const enough = corners.length >= fewestCorners
+  const enough = corners.length >= minCorners
   const points = corners.map((c): Point => {
     const { x, y } = map.project([c.longitude, c.latitude])
     return [x, y]
@@ -39,7 +39,7 @@ export function useCorners(map: MapGL, before: Corner[] | undefined, onDraw: (pl
     done: place !== undefined,
     finish,
     add: (at: Point) => {
-      if (corners.length >= mostCorners) return
+      if (corners.length >= maxCorners) return
       const on = hit(at)
       if (closes(on)) finish()
       else if (on < 0)

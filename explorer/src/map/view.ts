@@ -28,7 +28,7 @@ export function viewOf(map: MapGL): View {
   return { latitude: lat, longitude: lng, zoom: map.getZoom() }
 }
 
-/** boxOfBounds is what is in sight. */
+/** boxOfBounds is what is visible. */
 export function boxOfBounds(bounds: LngLatBounds): Box {
   return { north: bounds.getNorth(), south: bounds.getSouth(), east: bounds.getEast(), west: bounds.getWest() }
 }

@@ -1,5 +1,5 @@
 import type { InfiniteData, Query, QueryClient, QueryKey } from '@tanstack/react-query'
-import { Arranged, Page, type Packed } from '../api/pages'
+import { DerivedPage, Page, type Packed } from '../api/pages'
 import type { AnyRecord } from '../datasets'
 
 // Paid data is in the cache of queries, in memory only.
@@ -66,7 +66,7 @@ export function entryOf({ queryKey: key, state }: Pick<Query, 'queryKey' | 'stat
   if (data === undefined) return undefined
   if (key[0] !== 'rows') return { key, at, data }
   const { pages, pageParams } = data as Loaded
-  if (pages.some((p) => p instanceof Arranged)) return undefined
+  if (pages.some((p) => p instanceof DerivedPage)) return undefined
   return { key, at, pages: { pages: pages.map((p) => p.packed()), params: pageParams } }
 }
 

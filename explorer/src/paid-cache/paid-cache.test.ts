@@ -1,7 +1,7 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { outdatedQuery } from '../api/outdated'
-import { Arranged, Page, Rows } from '../api/pages'
+import { DerivedPage, Page, Rows } from '../api/pages'
 import type { AnyRecord } from '../datasets'
 import { invalidateRecords } from './changes'
 import { entryOf, evict, receive, trim, type Loaded } from './entries'
@@ -79,7 +79,7 @@ describe('a message', () => {
 
   it('is not sent for derived rows', () => {
     const rows = new Rows([page('a', 'b')])
-    client.setQueryData(key('x'), { pages: [new Arranged(rows, [1])], pageParams: [undefined] })
+    client.setQueryData(key('x'), { pages: [new DerivedPage(rows, [1])], pageParams: [undefined] })
     const query = client.getQueryCache().find({ queryKey: key('x'), exact: true })
     expect(query && entryOf(query)).toBeUndefined()
   })

@@ -16,7 +16,7 @@ export const optionID = (list: string, at: number) => `${list}-${at}`
 export function CommandList({ id, commands, typed, current, activate, run }: Props) {
   const isTyped = typed.trim() !== ''
   return (
-    // The box keeps the focus.
+    // The focus stays in the box.
     <div id={id} role="listbox" aria-label="Commands" onMouseDown={(e) => e.preventDefault()}>
       {grouped(commands, isTyped).map(([heading, some]) => (
         <div key={heading} role="group" aria-label={heading}>

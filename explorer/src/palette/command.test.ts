@@ -16,11 +16,11 @@ const commands = [
 ]
 const names = (query: string) => found(query, commands).map((c) => c.name)
 
-it('has all by group for no text, but filters', () => {
+it('lists all by group without a text, except filters', () => {
   expect(names('')).toEqual(['Map', 'Maple firms', 'Firms'])
 })
 
-it('has the best first for a text, filters too', () => {
+it('lists the best match first, filters too', () => {
   // Of equal ones the shorter.
   expect(names('map')).toEqual(['Map', 'Maple firms'])
   expect(names('stage comp')).toEqual(['Completed 3,358'])
@@ -28,6 +28,6 @@ it('has the best first for a text, filters too', () => {
   expect(names('xyzzy')).toEqual([])
 })
 
-it('steps around', () => {
+it('wraps around at the ends', () => {
   expect([step(3, 2, 1), step(3, 0, -1), step(0, 0, 1)]).toEqual([0, 2, 0])
 })

@@ -27,7 +27,7 @@ export interface Command {
 }
 
 /** How many are shown at most of what one types. */
-const most = 60
+const maxResults = 60
 
 function score(query: string, { name, place = '', group }: Command): number | undefined {
   // The group may be named too: "go firms".
@@ -50,7 +50,7 @@ export function found(query: string, commands: readonly Command[]): Command[] {
       return s === undefined ? [] : [{ command, s }]
     })
     .sort((a, b) => b.s - a.s)
-    .slice(0, most)
+    .slice(0, maxResults)
     .map(({ command }) => command)
 }
 

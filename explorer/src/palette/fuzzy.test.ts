@@ -38,7 +38,7 @@ describe('fuzzy', () => {
     expect(best('é', ['Edmonton'])).toEqual(['Edmonton'])
   })
 
-  it('takes all for no query', () => {
+  it('matches everything without a query', () => {
     expect(best('  ')).toHaveLength(names.length)
   })
 

@@ -2,13 +2,13 @@ import type { Command } from './command'
 
 // The palette offers every visible control of the screen, so no list of them is needed.
 
-const pressable = 'button, a[href], summary, input[type=checkbox], input[type=radio], select'
+const controls = 'button, a[href], summary, input[type=checkbox], input[type=radio], select'
 
-/** What the palette offers by itself, and rows of data. */
-const elsewhere = '[role=row]:not(:has([role=columnheader])), [role=listbox], .top, dialog'
+/** What the palette already lists as commands, and rows of data. */
+const excluded = '[role=row]:not(:has([role=columnheader])), [role=listbox], .top, dialog'
 
 /** Containers whose names describe their content. */
-const around = 'section, nav, fieldset, [role=group], [role=radiogroup], [role=tablist]'
+const containers = 'section, nav, fieldset, [role=group], [role=radiogroup], [role=tablist]'
 
 /** textOf is the accessible text of an element, without keys. */
 function textOf(node: Node): string {
@@ -35,7 +35,7 @@ function placeOf(element: Element): string {
   const menu = element.closest('[popover]')
   const opener = menu && document.querySelector(`[popovertarget="${menu.id}"]`)
   if (opener) return labelOf(opener)
-  const place = element.parentElement?.closest(around)
+  const place = element.parentElement?.closest(containers)
   if (!place) return ''
   const legend = place.querySelector(':scope > legend')
   if (legend) return tidy(textOf(legend))
@@ -45,23 +45,23 @@ function placeOf(element: Element): string {
 const isCurrent = (element: Element) =>
   (element.getAttribute('aria-current') ?? 'false') !== 'false' || element.getAttribute('aria-selected') === 'true'
 
-function isThere(element: Element): boolean {
-  if (element.closest(elsewhere) || element.closest('[inert], [aria-hidden=true]')) return false
+function isAvailable(element: Element): boolean {
+  if (element.closest(excluded) || element.closest('[inert], [aria-hidden=true]')) return false
   if (element.matches(':disabled, [aria-disabled=true]') || isCurrent(element)) return false
   // The items of a closed menu can be chosen too.
   return element.closest('[popover]') !== null || element.checkVisibility()
 }
 
 /** How many are shown before one types. */
-const most = 10
+const maxListed = 10
 
 /** weight sorts: the record, then the content of the screen, then everything around it. */
 const weight = (element: Element) => (element.closest('.drawer') ? 0 : element.closest('main') ? 1 : 2)
 
-/** onScreen lists what can be pressed on the screen. Prices are in the names, as they are there. */
-export function onScreen(root: ParentNode = document): Command[] {
+/** visibleCommands lists what can be pressed on the screen. Prices are in the names, as they are there. */
+export function visibleCommands(root: ParentNode = document): Command[] {
   const commands: Command[] = []
-  const elements = [...root.querySelectorAll<HTMLElement>(pressable)].filter(isThere)
+  const elements = [...root.querySelectorAll<HTMLElement>(controls)].filter(isAvailable)
   for (const element of elements.sort((a, b) => weight(a) - weight(b))) {
     // A control that shows a state has the verb of its action in data-verb.
     const { verb } = element.dataset
@@ -88,7 +88,7 @@ export function onScreen(root: ParentNode = document): Command[] {
   function add(name: string, place: string, run: () => void, filter = false) {
     if (!name) return
     const id = `screen ${commands.length}`
-    const hidden = filter || commands.filter((c) => !c.hidden).length >= most
+    const hidden = filter || commands.filter((c) => !c.hidden).length >= maxListed
     commands.push({ id, group: 'On this screen', name, ...(place && place !== name ? { place } : {}), hidden, run })
   }
 }

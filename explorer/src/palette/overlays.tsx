@@ -17,8 +17,8 @@ export function Overlays(props: ScreenProps) {
       const command = (e.metaKey || e.ctrlKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === 'k'
       // A closed palette can have the focus until the next frame.
       const typing = isTyping(e) && (e.target as Element).checkVisibility()
-      const asked = e.key === '?' && !typing && !e.metaKey && !e.ctrlKey && !e.altKey
-      if (!command && !asked) return
+      const isHelpKey = e.key === '?' && !typing && !e.metaKey && !e.ctrlKey && !e.altKey
+      if (!command && !isHelpKey) return
       if (document.querySelector('dialog[open]')) {
         // The same key closes it.
         if (command) {
@@ -30,12 +30,12 @@ export function Overlays(props: ScreenProps) {
       e.preventDefault()
       show(command ? 'palette' : 'keys')
     }
-    const asked = (e: Event) => show((e as CustomEvent<Overlay>).detail)
+    const open = (e: Event) => show((e as CustomEvent<Overlay>).detail)
     addEventListener('keydown', listen)
-    addEventListener(overlayEvent, asked)
+    addEventListener(overlayEvent, open)
     return () => {
       removeEventListener('keydown', listen)
-      removeEventListener(overlayEvent, asked)
+      removeEventListener(overlayEvent, open)
     }
   }, [])
   // The close event may arrive after another overlay, or the same one, was opened.

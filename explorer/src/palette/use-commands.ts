@@ -18,21 +18,21 @@ import type { ScreenProps } from '../shell/screens'
 import { scopeOf } from '../source'
 import { setTheme, themes } from '../ui/theme'
 import type { Command } from './command'
-import { onScreen } from './on-screen'
+import { visibleCommands } from './on-screen'
 import { show } from './show'
 
 /** How long typing pauses before Views are searched by name, in milliseconds. */
-const pause = 200
+const debounce = 200
 
 /** useCommands lists everything that can be done here and everywhere. */
 export function useCommands({ workspace, descriptors }: ScreenProps, typed: string): Command[] {
   // As it was before the palette was shown.
-  const [screen] = useState(() => onScreen())
+  const [screen] = useState(() => visibleCommands())
   const views = useViews(workspace.id, typed)
   const favorites = useQuery(favoritesQuery(workspace.id)).data
   const recent = useRecent({ workspace, descriptors }, [...(favorites ?? []), ...views])
   const boards = useQuery(boardsQuery(workspace.id)).data
-  const everywhere = useEverywhere(workspace.id)
+  const globalCommands = useGlobalCommands(workspace.id)
   return useMemo(() => {
     const starred = new Set(favorites?.map((v) => v.id))
     return [
@@ -46,9 +46,9 @@ export function useCommands({ workspace, descriptors }: ScreenProps, typed: stri
         name,
         run: () => go(`/boards/${id}`),
       })),
-      ...everywhere,
+      ...globalCommands,
     ]
-  }, [screen, recent, favorites, views, boards, everywhere])
+  }, [screen, recent, favorites, views, boards, globalCommands])
 }
 
 const commandOf = (view: View, group: 'Favorites' | 'Views and lists'): Command => ({
@@ -63,7 +63,7 @@ const commandOf = (view: View, group: 'Favorites' | 'Views and lists'): Command 
 function useViews(workspace: string, typed: string): View[] {
   const [query, setQuery] = useState('')
   useEffect(() => {
-    const timer = setTimeout(() => setQuery(typed.trim().slice(0, 100)), pause)
+    const timer = setTimeout(() => setQuery(typed.trim().slice(0, 100)), debounce)
     return () => clearTimeout(timer)
   }, [typed])
   const first = useInfiniteQuery(viewsQuery(workspace, {})).data
@@ -74,7 +74,7 @@ function useViews(workspace: string, typed: string): View[] {
   }, [named, first])
 }
 
-/** useRecent describes the remembered searches in words. */
+/** useRecent describes the recent searches in words. */
 function useRecent({ workspace, descriptors }: ScreenProps, views: View[]): Command[] {
   const client = useQueryClient()
   const user = useQuery(sessionQuery).data?.id
@@ -103,7 +103,7 @@ function useRecent({ workspace, descriptors }: ScreenProps, views: View[]): Comm
   })
 }
 
-function useEverywhere(workspace: string): Command[] {
+function useGlobalCommands(workspace: string): Command[] {
   const user = useQuery(sessionQuery).data
   return useMemo(() => {
     const to = (address: string, name: string, place?: string): Command => ({

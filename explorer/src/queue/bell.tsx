@@ -15,14 +15,14 @@ import { badge } from './state'
 export function Bell({ workspace }: { workspace: string }) {
   const signals = useQuery({ ...queueCountQuery(workspace, {}), retry: false })
   const alerts = useQuery({ ...alertsQuery(workspace), retry: false })
-  const begun = (alerts.data ?? []).reduce((sum, a) => sum + a.new_count, 0)
+  const newMatches = (alerts.data ?? []).reduce((sum, a) => sum + a.new_count, 0)
   const resting = (alerts.data ?? []).filter((a) => !a.rest_seen).length
   const arrived = signals.data ?? 0
-  const unread = arrived + begun + resting
+  const unread = arrived + newMatches + resting
   const here = useAddress().path === '/queue'
   const parts = [
     ...(arrived > 0 ? [`${formatNumber(arrived)} unread`] : []),
-    ...(begun > 0 ? [`${formatNumber(begun)} new in Views`] : []),
+    ...(newMatches > 0 ? [`${formatNumber(newMatches)} new in Views`] : []),
     ...(resting > 0 ? [resting === 1 ? '1 alert rests' : `${formatNumber(resting)} alerts rest`] : []),
   ]
   const label = ['Signal queue', ...parts].join(', ')

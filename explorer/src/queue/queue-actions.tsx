@@ -5,7 +5,7 @@ import type { Queue } from './use-queue'
 
 /** QueueActions read on, and change all signals that are shown. */
 export function QueueActions({ queue, action }: { queue: Queue; action: string }) {
-  const { query, shown, left, price, load, again, change } = queue
+  const { query, shown, left, price, load, reload, change } = queue
   return (
     <div className="actions">
       {!query.error && (query.data ? query.hasNextPage : left > 0) && (
@@ -19,7 +19,7 @@ export function QueueActions({ queue, action }: { queue: Queue; action: string }
         </button>
       )}
       {query.data && !query.hasNextPage && left > 0 && !query.isFetching && (
-        <button className="button primary" onClick={again}>
+        <button className="button primary" onClick={reload}>
           Read the queue again · up to {credits(pageSize)}
         </button>
       )}

@@ -9,7 +9,7 @@ import type { ScreenProps } from '../shell/screens'
 import { Top } from '../shell/top'
 import { Notice } from '../ui/notice'
 import { AlertEntries } from './alert-entries'
-import { NothingFollowed, NothingFound } from './nothing'
+import { NoSubscriptions, EmptyQueue } from './empty-queue'
 import { QueueActions } from './queue-actions'
 import { QueueFilters } from './queue-filters'
 import { QueueItem } from './queue-item'
@@ -58,7 +58,7 @@ function Queue({ workspace, descriptors, search }: ScreenProps & { search: strin
       </header>
       <AlertEntries workspace={workspace.id} />
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
-      {follows === 0 && <NothingFollowed />}
+      {follows === 0 && <NoSubscriptions />}
       {follows !== undefined && follows > 0 && (
         <QueueFilters
           state={state}
@@ -68,7 +68,7 @@ function Queue({ workspace, descriptors, search }: ScreenProps & { search: strin
       )}
       {count.error && !query.data && <Notice error={count.error} retry={() => void count.refetch()} />}
       {queue.error && <Notice error={queue.error} />}
-      {follows !== undefined && follows > 0 && count.data === 0 && shown.length === 0 && <NothingFound state={state} />}
+      {follows !== undefined && follows > 0 && count.data === 0 && shown.length === 0 && <EmptyQueue state={state} />}
       {shown.length > 0 && (
         <ul className="queue-list" aria-label="Signals" aria-busy={query.isFetching}>
           {shown.map((signal) => (

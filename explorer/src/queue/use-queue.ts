@@ -28,7 +28,7 @@ export function useQueue(workspace: string, state: QueueState) {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
   // Pages of other searches are outdated, and would miss or repeat these.
-  const forget = () => {
+  const dropOtherSearches = () => {
     const mine = JSON.stringify(body)
     client.removeQueries({
       predicate: ({ queryKey: [of, , theirs] }) => of === 'queue' && JSON.stringify(theirs) !== mine,
@@ -49,11 +49,11 @@ export function useQueue(workspace: string, state: QueueState) {
       setError(cause as Error)
       return
     }
-    forget()
+    dropOtherSearches()
     notify(`${counted(ids.length, 'signals')} ${state.dismissed ? 'restored' : 'dismissed'}`, async () => {
       await undoes(workspace, ids)
       putBack()
-      forget()
+      dropOtherSearches()
     })
   }
   const left = Math.max((count.data ?? 0) - shown.length, 0)
@@ -66,8 +66,8 @@ export function useQueue(workspace: string, state: QueueState) {
     /** What the next page costs, in credits. */
     price: Math.min(pageSize, left || pageSize),
     load,
-    /** again reads the queue from its beginning. */
-    again: () => {
+    /** reload reads the queue from its beginning. */
+    reload: () => {
       client.removeQueries({ queryKey })
       load()
     },

@@ -8,9 +8,9 @@ import { Notice } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
 import { useSearch } from '../search/context'
 import { ConflictNotice } from './conflict-notice'
-import { NotSaved } from './not-saved'
+import { UnsavedEdit } from './unsaved-edits'
 import { plain } from '../table/editing'
-import { drop, typedIn } from './unsaved'
+import { discard, unsavedValuesOf } from './unsaved'
 import { useAnnotate } from './use-annotate'
 
 /** Annotations are the workspace's own status, tags, notes and tier, saved at once. */
@@ -26,8 +26,8 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
   const focusSection = useFocusAfter(() => section.current, before === undefined ? 0 : 1)
   const { save, unsaved, overwrite } = useAnnotate(book, id, name)
   const change = (next: Partial<Values> | null, done: string) => save(next, before ?? null, done)
-  const typed: Partial<Values> = Object.assign({}, ...unsaved.map(typedIn))
-  const values = { ...(before ?? noAnnotations), ...typed }
+  const unsavedValues: Partial<Values> = Object.assign({}, ...unsaved.map(unsavedValuesOf))
+  const values = { ...(before ?? noAnnotations), ...unsavedValues }
   return (
     <section className="annotations" aria-labelledby={title} ref={section} tabIndex={-1}>
       <h3 id={title}>Your workspace</h3>
@@ -47,7 +47,7 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
           <TextValue
             label="Status"
             value={before?.workspace_status ?? null}
-            typed={typed.workspace_status}
+            typed={unsavedValues.workspace_status}
             max={100}
             save={(v) => change({ workspace_status: v }, 'Status saved')}
           />
@@ -74,7 +74,7 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
             label="Notes"
             long
             value={before?.notes ?? null}
-            typed={typed.notes}
+            typed={unsavedValues.notes}
             max={10_000}
             save={(v) => change({ notes: v }, 'Notes saved')}
           />
@@ -95,15 +95,15 @@ export function Annotations({ book, id, name }: { book: Book; id: string; name: 
               key={edit.mutationId}
               conflict={error}
               mine={variables?.next ?? null}
-              keep={() => drop(client, edit)}
+              discard={() => discard(client, edit)}
               overwrite={(next) => {
-                drop(client, edit)
+                discard(client, edit)
                 overwrite(next)
               }}
             />
           )
         }
-        return <NotSaved key={edit.mutationId} edit={edit} />
+        return <UnsavedEdit key={edit.mutationId} edit={edit} />
       })}
     </section>
   )
@@ -119,7 +119,7 @@ interface TextProps {
   save: (value: string | null) => void
 }
 
-/** TextValue saves when it loses the focus; Escape restores the former value. */
+/** TextValue saves when it loses the focus; Escape restores the previous value. */
 function TextValue({ label, value, typed, max, long, save }: TextProps) {
   const common = {
     // A value changed elsewhere, such as by undo, resets it.

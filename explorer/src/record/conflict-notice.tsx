@@ -5,12 +5,12 @@ interface Props {
   conflict: Conflict
   /** The values that the user was about to save; null: to remove the record from the book. */
   mine: Partial<Annotations> | null
-  keep: () => void
+  discard: () => void
   overwrite: (next: Partial<Annotations> | null) => void
 }
 
 /** ConflictNotice offers the choice between the values that somebody else has saved and the user's own. */
-export function ConflictNotice({ conflict: { theirs, keys }, mine, keep, overwrite }: Props) {
+export function ConflictNotice({ conflict: { theirs, keys }, mine, discard, overwrite }: Props) {
   return (
     <div className="conflict" role="alert">
       <p>
@@ -32,7 +32,7 @@ export function ConflictNotice({ conflict: { theirs, keys }, mine, keep, overwri
         ))}
       </dl>
       <div className="actions">
-        <button className="button" onClick={keep}>
+        <button className="button" onClick={discard}>
           Keep theirs
         </button>
         <button className="button" onClick={() => overwrite(mine)}>

@@ -32,9 +32,9 @@ it('has signals and the changes of the data and of the workspace, the latest fir
     { id: 's', title: 'A permit is issued', occurred_at: '2026-01-05T12:00:00.000Z' },
     { id: 'r', title: 'A permit is filed', occurred_at: '2025-12-05T00:00:00.000Z' },
   ]
-  const told = entriesOf(signals, data, workspace, names)
-  expect(told.flatMap((e) => e.signal ?? [])).toEqual(['s', 'r'])
-  expect(told.map(({ who, what }) => `${who}: ${what}`)).toEqual([
+  const entries = entriesOf(signals, data, workspace, names)
+  expect(entries.flatMap((e) => e.signal ?? [])).toEqual(['s', 'r'])
+  expect(entries.map(({ who, what }) => `${who}: ${what}`)).toEqual([
     ': Left the data',
     'An API key: removed it from the book',
     'Atlas: changed Atlas score',
@@ -49,6 +49,6 @@ it('has signals and the changes of the data and of the workspace, the latest fir
   ])
 })
 
-it('says nothing of what is not about a record', () => {
+it('omits changes that are not about a record', () => {
   expect(entriesOf([], [], [own('2026-01-01T00:00:00.000Z', { kind: 'member' })], names)).toEqual([])
 })

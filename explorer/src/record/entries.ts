@@ -18,10 +18,10 @@ interface Names {
   lists: Map<string, string>
 }
 
-type Told = Pick<RecordChange, 'op' | 'at' | 'changed'>
+type DataChange = Pick<RecordChange, 'op' | 'at' | 'changed'>
 
 // Fields that change with every other field are not shown.
-const unsaid = new Set(['id', 'created_at', 'updated_at'])
+const hiddenFields = new Set(['id', 'created_at', 'updated_at'])
 const computed = new Set(['atlas_score', 'atlas_trend'])
 
 const list = (keys: string[]) => new Intl.ListFormat('en').format(keys.map(labelOf))
@@ -29,15 +29,15 @@ const list = (keys: string[]) => new Intl.ListFormat('en').format(keys.map(label
 type Signal = Pick<Records['signals'], 'id' | 'title' | 'occurred_at'>
 
 /** entriesOf puts signals and the changes of the data and of the workspace into one list, the latest first. */
-export function entriesOf(signals: Signal[], data: Told[], own: WorkspaceChange[], names: Names): Entry[] {
+export function entriesOf(signals: Signal[], data: DataChange[], own: WorkspaceChange[], names: Names): Entry[] {
   const entries = [...signals.map(ofSignal), ...data.map(ofData), ...own.flatMap((c) => ofWorkspace(c, names))]
   return entries.sort((a, b) => (a.at < b.at ? 1 : -1))
 }
 
 const ofSignal = ({ id, title, occurred_at: at }: Signal): Entry => ({ at, who: '', what: title, signal: id })
 
-function ofData({ op, at, changed }: Told): Entry {
-  const fields = changed.filter((key) => !unsaid.has(key))
+function ofData({ op, at, changed }: DataChange): Entry {
+  const fields = changed.filter((key) => !hiddenFields.has(key))
   const what =
     op === 'merge'
       ? 'Became another record'

@@ -10,10 +10,10 @@ import { useSearch } from '../search/context'
 import { namedBy } from '../search/names'
 import { format } from '../search/state'
 import { copy } from '../ui/copy'
-import { copiedOf, secure, type Copied } from './copied'
+import { copyValueOf, safeLink, type CopyValue } from './copy-values'
 
 // Shown as the title or the place, among related records, or of no use to people.
-const elsewhere = new Set([
+const hiddenFields = new Set([
   ...['id', 'name', 'title', 'account_ids', 'contact_ids', 'project_id', 'account_id'],
   ...['city', 'state', 'country', 'latitude', 'longitude', 'created_at', 'updated_at'],
   ...['workspace_status', 'tags', 'notes', 'icp_tier'],
@@ -24,7 +24,7 @@ const elsewhere = new Set([
 /** Fields lists all fields of a record, with their meanings. */
 export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
   const { describe, valueLabel } = useSearch()
-  const rows = Object.entries(record).filter(([key]) => !elsewhere.has(key) || (key === 'title' && 'name' in record))
+  const rows = Object.entries(record).filter(([key]) => !hiddenFields.has(key) || (key === 'title' && 'name' in record))
   const known = rows.filter(([, v]) => !isUnknown(v))
   const unknown = rows.filter(([, v]) => isUnknown(v)).map(([key]) => labelOf(key))
   const place = [record.city, record.state, 'country' in record ? record.country : null].filter(Boolean).join(', ')
@@ -36,7 +36,7 @@ export function Fields({ dataset, record }: { dataset: Dataset; record: AnyRecor
         {known.map(([key, value]) => (
           <div key={key}>
             <dt title={describe(dataset, key)}>{labelOf(key)}</dt>
-            <Said copied={copiedOf(record, key)}>{show(key, value, valueLabel)}</Said>
+            <CopyableValue copied={copyValueOf(record, key)}>{show(key, value, valueLabel)}</CopyableValue>
           </div>
         ))}
         {'source' in record && record.source && (
@@ -118,8 +118,8 @@ function show(key: string, value: unknown, valueLabel: (key: string, value: stri
   return /^[a-z_]+$/.test(text) ? valueLabel(key, text) : text
 }
 
-/** Said is the value of a field, with a copy button where it is needed elsewhere. */
-function Said({ copied, children }: { copied: Copied | undefined; children: ReactNode }) {
+/** CopyableValue is the value of a field, with a copy button where it is needed elsewhere. */
+function CopyableValue({ copied, children }: { copied: CopyValue | undefined; children: ReactNode }) {
   if (!copied) return <dd>{children}</dd>
   const { name, text, key } = copied
   const label = `Copy ${name.charAt(0).toLowerCase()}${name.slice(1)}`
@@ -146,7 +146,7 @@ interface SourceProps {
 
 /** Source is the source of a permit, with a link to it. */
 function Source({ source, id, address }: SourceProps) {
-  const to = address === null ? undefined : secure(address)
+  const to = address === null ? undefined : safeLink(address)
   return (
     <>
       <bdi>{source}</bdi>

@@ -14,7 +14,7 @@ import { Notice } from '../ui/notice'
 import { copy } from '../ui/copy'
 import { isTyping } from '../ui/is-typing'
 import { Annotations } from './annotations'
-import { copied } from './copied'
+import { copyValueForKey } from './copy-values'
 import { Fields } from './fields'
 import { ListButtons } from './list-buttons'
 import { Related } from './related'
@@ -55,7 +55,7 @@ export function RecordDrawer({ id }: { id: string }) {
       if (e.defaultPrevented || document.querySelector('dialog[open]')) return
       if (e.key === 'Escape') close()
       if (isTyping(e) || e.metaKey || e.ctrlKey || e.altKey) return
-      const what = shown && copied(shown, e.key)
+      const what = shown && copyValueForKey(shown, e.key)
       if (what) void copy(what.name, what.text)
     }
     addEventListener('keydown', listen)
@@ -93,8 +93,8 @@ export function RecordDrawer({ id }: { id: string }) {
           {!record && query.error && <Notice error={query.error} retry={() => void query.refetch()} price={1} />}
           <TimelineOf id={id} />
         </div>
-      ) : isGone(query.error) ? (
-        <Gone close={close} />
+      ) : isNotFound(query.error) ? (
+        <RecordNotFound close={close} />
       ) : query.error ? (
         <Notice error={query.error} retry={() => void query.refetch()} price={1} />
       ) : (
@@ -125,10 +125,10 @@ function TimelineOf({ id }: { id: string }) {
   )
 }
 
-const isGone = (error: Error | null) => error instanceof RequestError && error.status === 404
+const isNotFound = (error: Error | null) => error instanceof RequestError && error.status === 404
 
-/** Gone says that a link points to no record, or to a deleted one. */
-function Gone({ close }: { close: () => void }) {
+/** RecordNotFound says that a link points to no record, or to a deleted one. */
+function RecordNotFound({ close }: { close: () => void }) {
   const { state } = useSearch()
   const noun = nouns[state.dataset].one
   return (

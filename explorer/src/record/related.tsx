@@ -10,8 +10,8 @@ import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { Notice } from '../ui/notice'
 import { useFocusAfter } from '../ui/use-focus-after'
-import { offerOf, relationsOf, type Keyed, type Listed } from './relations'
-import { useGroups, useKeyed } from './use-related'
+import { offerOf, relationsOf, type FilterGroup, type IdGroup } from './relations'
+import { useGroups, useRelatedRows } from './use-related'
 
 /** Related has the related records by tab. Their counts are free, and one credit reads all of them, 25 of each. */
 export function Related({ dataset, record }: { dataset: Dataset; record: AnyRecord }) {
@@ -64,7 +64,7 @@ interface Offer {
   error: Error | null
 }
 
-function ByIDs({ group, offer }: { group: Listed; offer: Offer }) {
+function ByIDs({ group, offer }: { group: IdGroup; offer: Offer }) {
   const { workspace } = useSearch()
   const { dataset, ids, included } = group
   const wanted = ids.slice(0, 100)
@@ -91,9 +91,9 @@ function ByIDs({ group, offer }: { group: Listed; offer: Offer }) {
   )
 }
 
-function ByFilter({ group, of, offer }: { group: Keyed; of: string; offer: Offer }) {
+function ByFilter({ group, of, offer }: { group: FilterGroup; of: string; offer: Offer }) {
   const { dataset, key, count } = group
-  const { query, records, next, begun } = useKeyed(group, of)
+  const { query, records, next, begun } = useRelatedRows(group, of)
   if (!records) {
     if (count === 0) return <List dataset={dataset} records={[]} {...offer} next={0} />
     return <List dataset={dataset} records={undefined} {...offer} busy={offer.busy || count === undefined} next={1} />

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { offerOf } from './relations'
 
-it('says what one credit shows', () => {
+it('describes what one credit buys', () => {
   const of = (dataset: 'signals' | 'accounts' | 'contacts', count: number | undefined, loaded = false) => ({
     dataset,
     count,

@@ -58,8 +58,8 @@ export type Group = Relation & {
   included: AnyRecord[] | undefined
 }
 
-export type Keyed = Extract<Group, { key: string }>
-export type Listed = Extract<Group, { ids: string[] }>
+export type FilterGroup = Extract<Group, { key: string }>
+export type IdGroup = Extract<Group, { ids: string[] }>
 
 /** offerOf describes what one credit buys: "Show 2 firms, 1 person and 25 of 140 signals · 1 credit". */
 export function offerOf(groups: Pick<Group, 'dataset' | 'count' | 'included'>[]): string {

@@ -11,12 +11,12 @@ it('finds firms of the same kinds, city and main use', () => {
   expect(some && format(some)).toBe('/accounts?city=St.+John%E2%80%99s+%26+%3Cb%3E&has_project.primary_use=retail')
 })
 
-it('leaves out a main use that says nothing', () => {
+it('omits the main use “other”', () => {
   const state = similarTo({ account_types: ['developer'], city: 'Calgary' }, 'other')
   expect(state && format(state)).toBe('/accounts?account_type=developer&city=Calgary')
 })
 
-it('says nothing where too little is known', () => {
+it('is undefined where too little is known', () => {
   expect(similarTo({ account_types: ['developer'], city: null }, undefined)).toBeUndefined()
   expect(similarTo({ account_types: [], city: null }, 'retail')).toBeUndefined()
 })

@@ -25,7 +25,7 @@ export function Similar({ firm }: { firm: Pick<Records['accounts'], 'id' | 'acco
   // The firm itself is among them.
   if (!state || !found.data || found.data.count < 2) return null
   const kinds = firm.account_types.map((t) => valueLabel('account_type', t, 'accounts'))
-  const said = [
+  const parts = [
     kinds.length > 0 && new Intl.ListFormat('en', { type: 'disjunction' }).format(kinds),
     firm.city && `in ${firm.city}`,
     state.conditions.has_project &&
@@ -35,7 +35,7 @@ export function Similar({ firm }: { firm: Pick<Records['accounts'], 'id' | 'acco
   return (
     <p className="similar">
       <a {...link(format(state))}>Similar firms · {counted(found.data.count, 'accounts')}</a>{' '}
-      <span className="quiet">{said.filter(Boolean).join(' ')}</span>
+      <span className="quiet">{parts.filter(Boolean).join(' ')}</span>
     </p>
   )
 }

@@ -11,8 +11,8 @@ import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { Notice } from '../ui/notice'
 import { entriesOf, type Entry } from './entries'
-import { offerOf, signalsOf, type Keyed } from './relations'
-import { useGroups, useKeyed } from './use-related'
+import { offerOf, signalsOf, type FilterGroup } from './relations'
+import { useGroups, useRelatedRows } from './use-related'
 
 interface Props {
   dataset: Dataset
@@ -25,20 +25,20 @@ interface Props {
  */
 export default function Timeline({ dataset, id }: Props) {
   const { groups, ...reading } = useGroups(dataset, id, signalsOf(dataset))
-  const signals = groups.find((g): g is Keyed => 'key' in g)
+  const signals = groups.find((g): g is FilterGroup => 'key' in g)
   if (!signals) return <Entries dataset={dataset} id={id} signals={[]} />
   return <WithSignals dataset={dataset} id={id} group={signals} {...reading} />
 }
 
 interface WithSignalsProps extends Props {
-  group: Keyed
+  group: FilterGroup
   load: () => void
   busy: boolean
   error: Error | null
 }
 
 function WithSignals({ dataset, id, group, load, busy, error }: WithSignalsProps) {
-  const { query, records, next } = useKeyed(group, id)
+  const { query, records, next } = useRelatedRows(group, id)
   const { count } = group
   const missing = records ? next : Math.min(1, count ?? 0)
   const failed = records ? query.error : error
@@ -67,11 +67,11 @@ function WithSignals({ dataset, id, group, load, busy, error }: WithSignalsProps
 function Entries({ dataset, id, signals }: Props & { signals: Records['signals'][] }) {
   const { workspace } = useSearch()
   const book = books.find((b) => b === dataset)
-  const kept = book !== undefined
+  const bookable = book !== undefined
   const data = useQuery(recordHistoryQuery(workspace.id, dataset, id))
-  const own = useQuery({ ...ownHistoryQuery(workspace.id, book ?? 'projects', id), enabled: kept })
-  const members = useQuery({ ...membersQuery(workspace.id), enabled: kept })
-  const lists = useQuery({ ...listsQuery(workspace.id, book ?? 'projects', id), enabled: kept })
+  const own = useQuery({ ...ownHistoryQuery(workspace.id, book ?? 'projects', id), enabled: bookable })
+  const members = useQuery({ ...membersQuery(workspace.id), enabled: bookable })
+  const lists = useQuery({ ...listsQuery(workspace.id, book ?? 'projects', id), enabled: bookable })
   const failed = data.error ? data : own.error ? own : undefined
   const waits = data.isLoading || own.isLoading || members.isLoading || lists.isLoading
   if (waits && !failed) {
@@ -93,7 +93,7 @@ function Entries({ dataset, id, signals }: Props & { signals: Records['signals']
         <ul className="list timeline history">
           {entries.map((e, i) => (
             <li key={i} className={e.signal ? undefined : e.who ? 'ours' : 'told'}>
-              <What entry={e} />
+              <EntryText entry={e} />
             </li>
           ))}
         </ul>
@@ -106,7 +106,7 @@ function Entries({ dataset, id, signals }: Props & { signals: Records['signals']
   )
 }
 
-function What({ entry: { at, who, what, signal } }: { entry: Entry }) {
+function EntryText({ entry: { at, who, what, signal } }: { entry: Entry }) {
   if (signal !== undefined) {
     return (
       <>

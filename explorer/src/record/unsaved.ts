@@ -13,14 +13,15 @@ export function useUnsaved(...of: Parameters<typeof editsKey>): Edit[] {
   })
 }
 
-/** again retries an edit. */
-export function again(edit: Edit): void {
+/** retry retries an edit. */
+export function retry(edit: Edit): void {
   // Its error is in the cache.
   if (edit.state.variables) edit.execute(edit.state.variables).catch(() => undefined)
 }
 
-/** drop discards an edit. */
-export const drop = (client: QueryClient, edit: Edit) => client.getMutationCache().remove(edit)
+/** discard discards an edit. */
+export const discard = (client: QueryClient, edit: Edit) => client.getMutationCache().remove(edit)
 
-/** typedIn is the text that stays in the fields; for a conflict the user is asked. */
-export const typedIn = ({ state: { error, variables } }: Edit) => (error instanceof Conflict ? null : variables?.next)
+/** unsavedValuesOf is the text that stays in the fields; for a conflict the user is asked. */
+export const unsavedValuesOf = ({ state: { error, variables } }: Edit) =>
+  error instanceof Conflict ? null : variables?.next

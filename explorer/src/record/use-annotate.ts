@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { annotate, undoOf, type Annotations, type Book, type Change } from '../api/book'
 import { useSearch } from '../search/context'
 import { notify } from '../ui/toast'
-import { drop, useUnsaved } from './unsaved'
+import { discard, useUnsaved } from './unsaved'
 
 /** useAnnotate saves the annotations of a record, confirms it, and offers to undo it. */
 export function useAnnotate(book: Book, id: string, name: string) {
@@ -27,7 +27,7 @@ export function useAnnotate(book: Book, id: string, name: string) {
     // It replaces a failed edit of the same fields.
     for (const edit of unsaved) {
       const keys = Object.keys(edit.state.variables?.next ?? {})
-      if (!next || keys.every((key) => key in next)) drop(client, edit)
+      if (!next || keys.every((key) => key in next)) discard(client, edit)
     }
     mutate({ next, seen, done })
   }

@@ -3,7 +3,7 @@ import { facetsQuery, recordQuery, rowsQuery } from '../api/queries'
 import { includedQuery } from '../api/related'
 import type { AnyRecord, Dataset, Records } from '../datasets'
 import { useSearch } from '../search/context'
-import { filterOf, type Group, type Keyed, type Relation } from './relations'
+import { filterOf, type Group, type FilterGroup, type Relation } from './relations'
 
 /** useGroups counts related records, which is free, and reads them on demand. */
 export function useGroups(dataset: Dataset, id: string, relations: Relation[]) {
@@ -30,13 +30,13 @@ export function useGroups(dataset: Dataset, id: string, relations: Relation[]) {
 }
 
 /** The number of rows that one search reads beyond the included ones. */
-const further = 100
+const pageSize = 100
 
-/** useKeyed are the related records that a filter finds: the included ones, and more by search. */
-export function useKeyed(group: Keyed, of: string) {
+/** useRelatedRows are the related records that a filter finds: the included ones, and more by search. */
+export function useRelatedRows(group: FilterGroup, of: string) {
   const { workspace } = useSearch()
   const { dataset, key, sort, count, included } = group
-  const query = useInfiniteQuery(rowsQuery(workspace.id, dataset, filterOf(key, of), sort, further))
+  const query = useInfiniteQuery(rowsQuery(workspace.id, dataset, filterOf(key, of), sort, pageSize))
   const rows = query.data?.pages.flatMap((p) => p.rows)
   const read = new Set(rows?.map((r) => r.id))
   const records = rows || included ? [...(rows ?? []), ...(included ?? []).filter((r) => !read.has(r.id))] : undefined
@@ -44,7 +44,7 @@ export function useKeyed(group: Keyed, of: string) {
     query,
     records: sort ? records?.sort(byLatest) : records,
     /** The number of rows that the next search reads. */
-    next: records && records.length >= (count ?? 0) ? 0 : Math.min(further, (count ?? 0) - (rows?.length ?? 0)),
+    next: records && records.length >= (count ?? 0) ? 0 : Math.min(pageSize, (count ?? 0) - (rows?.length ?? 0)),
     /** Whether a search has read some. */
     begun: rows !== undefined,
   }

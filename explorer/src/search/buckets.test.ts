@@ -14,7 +14,7 @@ it('turns years into bars with the name of the year', () => {
   expect(bars).toEqual([{ from: '2023-01-01', to: '2023-12-31', count: 3, label: '2023' }])
 })
 
-it('keeps open ends of numbers', () => {
+it('preserves open ends of numbers', () => {
   const bars = barsOf('number', [
     { from: null, to: 9999.99, count: 5 },
     { from: 10000, to: 29999.99, count: 4 },

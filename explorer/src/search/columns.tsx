@@ -17,9 +17,9 @@ const pretty = (value: string) => value.replaceAll('_', ' ')
 const words = (value: string) => <span className="words">{value}</span>
 const text = (value: string) => value
 const number = (value: number) => formatNumber(value)
-/** Called names a value of a field as its filter does. */
-type Called = (value: string) => string
-const cells: { [K in Exclude<Kind, 'ids' | 'person'>]: (value: never, called: Called) => ReactNode } = {
+/** LabelOf names a value of a field as its filter does. */
+type LabelOf = (value: string) => string
+const cells: { [K in Exclude<Kind, 'ids' | 'person'>]: (value: never, called: LabelOf) => ReactNode } = {
   name: text,
   text,
   id: text,
@@ -47,29 +47,29 @@ export function valueOf(record: AnyRecord, key: string): unknown {
 }
 
 /** The maximum number of related records that a cell or a file names. */
-export const mostNamed = 3
+export const maxNamed = 3
 
 /** namesOf are the names of related records: the first ones, and the number of the others. */
 export function namesOf(ids: string[], nameOf: (id: string) => string | undefined): string {
-  const more = ids.length - mostNamed
-  const names = ids.slice(0, mostNamed).map((id) => nameOf(id) ?? '…')
+  const more = ids.length - maxNamed
+  const names = ids.slice(0, maxNamed).map((id) => nameOf(id) ?? '…')
   return names.join(', ') + (more > 0 ? ` and ${formatNumber(more)} more` : '')
 }
 
-/** gone is the text for a deleted record. */
-const gone = 'one that is gone'
+/** deletedText is the text for a deleted record. */
+const deletedText = 'one that is gone'
 
 function related(ids: string[], key: string, names: Names | undefined): ReactNode {
   const known = (id: string) => {
     const found = names?.records.get(id)
-    return found === null ? gone : found && nameOf(found)
+    return found === null ? deletedText : found && nameOf(found)
   }
   const dataset = namedBy(key)
-  if (ids.slice(0, mostNamed).every((id) => known(id) === undefined)) {
+  if (ids.slice(0, maxNamed).every((id) => known(id) === undefined)) {
     return dataset ? counted(ids.length, dataset) : number(ids.length)
   }
-  const said = namesOf(ids, known)
-  return <span title={said}>{said}</span>
+  const text = namesOf(ids, known)
+  return <span title={text}>{text}</span>
 }
 
 /** aboutPerson is how to contact a person. */
@@ -84,7 +84,7 @@ function personAt(firm: string, names: Names | undefined): ReactNode {
   return person ? <span title={aboutPerson(person)}>{nameOf(person)}</span> : 'nobody is known'
 }
 
-const columnOf = (field: Field, width: number | undefined, called: Called, names: Names | undefined): Column => ({
+const columnOf = (field: Field, width: number | undefined, called: LabelOf, names: Names | undefined): Column => ({
   ...field,
   width: width === undefined ? field.width : [width, 0],
   numeric: numeric.has(field.kind),

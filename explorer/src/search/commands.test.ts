@@ -13,7 +13,7 @@ const state: SearchState = {
   sort: { field: 'cost', order: 'desc' },
 }
 
-it('is a command that a shell reads as it is', () => {
+it('is a command with shell quoting', () => {
   expect(
     commandOf(
       state,

@@ -62,7 +62,7 @@ describe('the address', () => {
     expect(isEmpty(read(`/accounts?${pairs}`))).toBe(true)
   })
 
-  it('keeps words that begin with = apart from a whole text', () => {
+  it('distinguishes words that begin with = from an exact text', () => {
     expect(conditions('name=+=x')).toEqual({ name: { kind: 'values', values: ['=x'] } })
     expect(conditions('name==x')).toEqual({ name: { kind: 'values', values: ['x'], exact: true } })
     expect(conditions('city==x')).toEqual({ city: { kind: 'values', values: ['=x'] } })

@@ -13,7 +13,7 @@ export type Condition =
   /** One related record, or none, meets all conditions, depending on the key. */
   | { kind: 'related'; conditions: Conditions }
 
-/** Conditions are those of a search, of a group, or on a related record: all must be met. */
+/** Conditions of a search, of a group, or on a related record: all must be met. */
 export type Conditions = Record<string, Condition>
 
 /** kindOf returns the kind of a field, undefined for one that cannot be searched. */
@@ -30,7 +30,7 @@ const maxText = 500
 const names = { known: 'known', unknown: 'unknown' }
 
 /**
- * read makes conditions from pairs of an address. Pairs of key and value are those of `atlas
+ * read makes conditions from pairs of an address. Pairs of key and value are the same as of `atlas
  * search --filter`, but words that begin with = have a space before it; known and unknown name a
  * key. Unknown pairs are ignored. If a field has both values and unknown, the later one wins,
  * unless they may mix.
@@ -209,5 +209,5 @@ function filterOf(c: Exclude<Condition, { kind: 'related' }>, kind: FieldKind | 
   }
 }
 
-/** same compares values of a field: those of dynamic fields are folded, and an address may have another spelling. */
+/** same compares values of a field without case: values of dynamic fields are folded, and an address may have another spelling. */
 export const same = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()

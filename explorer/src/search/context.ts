@@ -8,7 +8,7 @@ import { go, useAddress } from '../address'
 import type { Dataset } from '../datasets'
 import { scopeOf } from '../source'
 import { notify } from '../ui/toast'
-import { inPlace } from './in-place'
+import { derivedRows } from './derived-rows'
 import { lexiconOf } from './lexicon'
 import { useNames } from './names'
 import { bodyOf, format, limitOf, parse, type KindOf, type SearchState } from './state'
@@ -60,8 +60,8 @@ export function useSearchOfAddress(
   const { path: whole, search } = useAddress()
   const path = whole.slice(prefix.length)
   const { dataset: searched, source } = scopeOf(path, ofView)
-  const ours = source && searched
-  const lexicon = useMemo(() => lexiconOf(descriptors, ours), [descriptors, ours])
+  const workspaceDataset = source && searched
+  const lexicon = useMemo(() => lexiconOf(descriptors, workspaceDataset), [descriptors, workspaceDataset])
   const { kindOf } = lexicon
   const state = useMemo(() => {
     const parsed = parse(path, search, kindOf, ofView)
@@ -85,11 +85,11 @@ export function useSearchOfAddress(
       },
       load: (next) => {
         const query = rowsQuery(workspace.id, next.dataset, bodyOf(next, kindOf), next.sort)
-        // After a failed page the others would count as stale, and be charged again.
+        // After a failed page the others would count as stale, and be refetched and charged.
         if (client.getQueryData(query.queryKey)) return
-        const known = inPlace(client, workspace.id, next.dataset, { body: bodyOf(next, kindOf), sort: next.sort })
-        if (known) {
-          client.setQueryData(query.queryKey, known)
+        const derived = derivedRows(client, workspace.id, next.dataset, { body: bodyOf(next, kindOf), sort: next.sort })
+        if (derived) {
+          client.setQueryData(query.queryKey, derived)
           return
         }
         // The table shows the error.

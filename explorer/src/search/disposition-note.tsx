@@ -9,10 +9,10 @@ export function DispositionNote({ counts }: { counts: Counts | undefined }) {
   const { state, change, valueLabel } = useSearch()
   const others = dispositionsOf(state, counts)
   if (others.length === 0) return null
-  const said = others.map((v) => `${formatNumber(v.count)} ${valueLabel('disposition', v.value).toLowerCase()}`)
+  const texts = others.map((v) => `${formatNumber(v.count)} ${valueLabel('disposition', v.value).toLowerCase()}`)
   return (
     <p className="uncounted">
-      Among them are {new Intl.ListFormat('en').format(said)}.{' '}
+      Among them are {new Intl.ListFormat('en').format(texts)}.{' '}
       <button
         className="link"
         onClick={() => change(withCondition(state, 'disposition', { kind: 'values', values: ['active'] }))}

@@ -17,7 +17,7 @@ const counts = {
   ],
 }
 
-test('a stage contains what is on hold, unless the search says otherwise', () => {
+test('a stage contains what is on hold, unless the search has its own condition', () => {
   expect(dispositionsOf(stage, counts).map((v) => v.value)).toEqual(['on_hold'])
   expect(dispositionsOf(stage, undefined)).toEqual([])
   expect(dispositionsOf({ ...stage, conditions: {} }, counts)).toEqual([])

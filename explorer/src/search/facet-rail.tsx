@@ -5,7 +5,7 @@ import { explain, Notice } from '../ui/notice'
 import { useSearch } from './context'
 import { RangeFacet } from './range-facet'
 import { cleared, isEmpty, withCondition } from './state'
-import { mostValues } from './use-value-options'
+import { maxValues } from './use-value-options'
 import { ValueFacet } from './value-facet'
 
 /** facetRequests is the request for the facets of a rail. */
@@ -13,7 +13,7 @@ export function facetRequests(fields: RailField[]): FacetRequest[] {
   return fields.map((f) => {
     if (f.kind === 'date') return { field: f.key, interval: 'year' }
     if (f.ranges) return { field: f.key, ranges: f.ranges }
-    return { field: f.key, limit: mostValues }
+    return { field: f.key, limit: maxValues }
   })
 }
 

@@ -10,5 +10,5 @@ export function isFirstVisit(): boolean {
   }
 }
 
-/** leaveWelcome dismisses it for good, stored in this browser. */
-export const leaveWelcome = () => localStorage.setItem(key, 'seen')
+/** dismissWelcome dismisses it for good, stored in this browser. */
+export const dismissWelcome = () => localStorage.setItem(key, 'seen')

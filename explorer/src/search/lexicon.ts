@@ -16,9 +16,9 @@ export interface Lexicon {
  * lexiconOf reads the descriptors. The book and Views can also be searched by annotations, but
  * not by related records.
  */
-export function lexiconOf(descriptors: readonly Descriptor[], ours: Dataset | undefined): Lexicon {
+export function lexiconOf(descriptors: readonly Descriptor[], workspaceDataset: Dataset | undefined): Lexicon {
   const index = new Map(descriptors.map((d) => [`${d.dataset}.${d.key}`, d]))
-  const nameOf = (dataset: Dataset) => (dataset === ours ? `workspace_${dataset}` : dataset)
+  const nameOf = (dataset: Dataset) => (dataset === workspaceDataset ? `workspace_${dataset}` : dataset)
   const descriptorOf = (dataset: Dataset, key: string) => index.get(`${nameOf(dataset)}.${key}`)
   const kindOf: KindOf = (dataset, key) => {
     const kind = descriptorOf(dataset, key)?.kind

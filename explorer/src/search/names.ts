@@ -2,7 +2,7 @@ import { queryOptions, useQueries, useQueryClient } from '@tanstack/react-query'
 import { facetsQuery, findLoaded } from '../api/queries'
 import { datasets, relationOf, type Dataset } from '../datasets'
 import type { Conditions, KindOf } from './conditions'
-import { saidOf } from './phrases'
+import { namedValues } from './phrases'
 import type { SearchState } from './state'
 
 /** namedBy is the dataset whose ids a field has. */
@@ -17,7 +17,7 @@ function idsOf(conditions: Conditions, dataset: Dataset, kindOf: KindOf): { data
   return Object.entries(conditions).flatMap(([key, c]) => {
     if (c.kind === 'related') return idsOf(c.conditions, relationOf(key)?.dataset ?? dataset, kindOf)
     const named = c.kind === 'values' && kindOf(dataset, key) === 'id' ? namedBy(key) : undefined
-    return named && c.kind === 'values' ? saidOf(c.values).map((id) => ({ dataset: named, id })) : []
+    return named && c.kind === 'values' ? namedValues(c.values).map((id) => ({ dataset: named, id })) : []
   })
 }
 

@@ -20,7 +20,7 @@ const OverviewMap = lazy(() => import('../map/overview-map'))
 
 interface Props {
   counts: Counts | undefined
-  /** The counts, and so the price, are those of the former search. */
+  /** The counts, and so the price, are those of the previous search. */
   counting: boolean
   price: number
   load: () => void
@@ -31,9 +31,9 @@ export function Overview({ counts, counting, price, load }: Props) {
   const { state } = useSearch()
   const date = overviewDate[state.dataset]
   const [first] = useState(isFirstVisit)
-  // Numbers of the former search are pale.
+  // Numbers of the previous search are pale.
   const slow = useSlow(counting)
-  const tops = railOf(state)
+  const topFields = railOf(state)
     .filter((f) => f.kind === 'values')
     .slice(0, 2)
   return (
@@ -64,11 +64,11 @@ export function Overview({ counts, counting, price, load }: Props) {
         )}
       </div>
       <div className="tops">
-        {tops.map((f) => (
+        {topFields.map((f) => (
           <Top key={f.key} field={f.key} facet={counts?.facets.find((c) => c.field === f.key)} />
         ))}
       </div>
-      {isEmpty(state) && !state.source && <WorthTrying />}
+      {isEmpty(state) && !state.source && <Examples />}
     </div>
   )
 }
@@ -153,7 +153,7 @@ function Top({ field, facet }: { field: string; facet: Schemas['Facet'] | undefi
   )
 }
 
-const ideas: { text: string; href: string }[] = [
+const examples: { text: string; href: string }[] = [
   {
     text: 'Firms with large multifamily projects under construction',
     href: '/accounts?has_project.stage=under_construction&has_project.primary_use=multifamily&has_project.cost=1000000..&sort=projects_count:desc',
@@ -181,32 +181,32 @@ const ideas: { text: string; href: string }[] = [
   { text: 'Garages, by cost', href: '/projects?q=garage&sort=cost:desc' },
 ]
 
-/** WorthTrying suggests searches with results. */
-function WorthTrying() {
+/** Examples suggests searches with results. */
+function Examples() {
   const {
     workspace,
     kindOf,
     state: { dataset },
   } = useSearch()
-  const states = ideas.map(({ href }) => {
+  const states = examples.map(({ href }) => {
     const { pathname, search } = new URL(href, location.origin)
     return parse(pathname, search, kindOf)
   })
   const found = useQueries({
     queries: states.map((s) => facetsQuery(workspace.id, s.dataset, bodyOf(s, kindOf), [])),
   })
-  const alive = ideas.flatMap(({ text }, i) => {
+  const withResults = examples.flatMap(({ text }, i) => {
     const state = states[i]
     const count = found[i]?.data?.count
     return state && count !== 0 ? [{ text, state, count, first: i === 0 || state.dataset === dataset }] : []
   })
   // The first one, and those of this tab.
-  alive.sort((a, b) => Number(b.first) - Number(a.first))
+  withResults.sort((a, b) => Number(b.first) - Number(a.first))
   return (
     <section className="card">
       <h2>Worth trying</h2>
       <ul className="ideas">
-        {alive.slice(0, 5).map(({ text, state, count }) => (
+        {withResults.slice(0, 5).map(({ text, state, count }) => (
           <li key={text}>
             <a {...link(format(state))}>
               {text}

@@ -2,12 +2,12 @@ import { maxValues, type Conditions } from './conditions'
 import type { SearchState } from './state'
 
 /** The maximum number of firms in a search for their people: ten groups of as many as a condition takes. */
-export const mostFirms = 10 * maxValues
+export const maxFirms = 10 * maxValues
 
 /** peopleAt is the search for the people at firms. More than fit into a condition are alternatives. */
 export function peopleAt(firms: string[]): SearchState {
   const groups: Conditions[] = []
-  for (let at = 0; at < Math.min(firms.length, mostFirms); at += maxValues) {
+  for (let at = 0; at < Math.min(firms.length, maxFirms); at += maxValues) {
     groups.push({ account_id: { kind: 'values', values: firms.slice(at, at + maxValues) } })
   }
   const [only = {}, ...more] = groups

@@ -12,11 +12,11 @@ interface Words {
 }
 
 /** Of many values only the first are named. */
-const most = 8
-const named = 3
+const maxValues = 8
+const shownOfMany = 3
 
-/** saidOf are the values that a phrase names. */
-export const saidOf = (values: string[]) => (values.length > most ? values.slice(0, named) : values)
+/** namedValues are the values that a phrase names. */
+export const namedValues = (values: string[]) => (values.length > maxValues ? values.slice(0, shownOfMany) : values)
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' })
 const and = new Intl.ListFormat('en', { type: 'conjunction' })
@@ -45,7 +45,7 @@ function verbOf({ kindOf }: Words, key: string, c: Values, dataset: Dataset): st
 
 function listOf({ kindOf, valueLabel }: Words, key: string, c: Values, dataset: Dataset): string {
   const isText = kindOf(dataset, key) === 'text'
-  const few = saidOf(c.values)
+  const few = namedValues(c.values)
   const all = few.map((v) => (isText ? `“${v}”` : valueLabel(key, v, dataset)))
   if (few.length < c.values.length) all.push(`${formatNumber(c.values.length - few.length)} others`)
   return or.format(c.unknown ? [...all, 'unknown'] : all)

@@ -21,7 +21,7 @@ export type Place =
   { kind: 'place'; near: Circle } | { kind: 'place'; within: Box } | { kind: 'place'; polygon: Corner[] }
 
 /** The largest radius that the service takes, in metres. */
-const longestRadius = 20_100_000
+const maxRadius = 20_100_000
 
 /** Decimals of degrees in the address, about a metre. */
 const decimals = 5
@@ -40,7 +40,7 @@ export function parsePlace(text: string): Place | undefined {
   if (circle) {
     const [latitude = NaN, longitude = NaN, radius = NaN] = circle.slice(1, 4).map(Number)
     const radius_m = circle[4] === 'km' ? radius * 1000 : radius
-    const valid = isLatitude(latitude) && isLongitude(longitude) && radius_m >= 1 && radius_m <= longestRadius
+    const valid = isLatitude(latitude) && isLongitude(longitude) && radius_m >= 1 && radius_m <= maxRadius
     return valid ? { kind: 'place', near: { latitude, longitude, radius_m } } : undefined
   }
   const end = String.raw`\s*([-+]?\d+\.?\d*|[-+]?\.\d+)\s*`
@@ -94,7 +94,7 @@ export function withinBox({ north, south, east, west }: Box): Place {
 
 /** nearPoint is the condition of a circle that was drawn. */
 export function nearPoint({ latitude, longitude, radius_m }: Circle): Place {
-  const radius = Math.min(longestRadius, Math.max(1, radius_m))
+  const radius = Math.min(maxRadius, Math.max(1, radius_m))
   return {
     kind: 'place',
     near: {
@@ -148,7 +148,7 @@ const earth = 6_371_008.7714
 const radians = (degrees: number) => (degrees * Math.PI) / 180
 const degrees = (radians: number) => (radians * 180) / Math.PI
 
-/** distance is that of two points in metres, on a sphere as the service measures. */
+/** distance is the distance of two points in metres, on a sphere as the service measures. */
 export function distance(a: Omit<Circle, 'radius_m'>, b: Omit<Circle, 'radius_m'>): number {
   const north = Math.sin(radians(b.latitude - a.latitude) / 2) ** 2
   const east = Math.sin(radians(b.longitude - a.longitude) / 2) ** 2

@@ -5,9 +5,9 @@ export interface Corner {
 }
 
 /** What the service takes: corners, and square degrees. */
-export const fewestCorners = 3
-export const mostCorners = 100
-const mostArea = 10
+export const minCorners = 3
+export const maxCorners = 100
+const maxArea = 10
 
 type Edge = [Corner, Corner]
 
@@ -51,8 +51,8 @@ export function crosses(corners: Corner[], closed = true): boolean {
 
 /** polygonProblem explains what is wrong with a polygon; the service decides exactly. */
 export function polygonProblem(corners: Corner[]): string | undefined {
-  if (corners.length < fewestCorners) return `An area needs ${fewestCorners} corners.`
-  if (corners.length > mostCorners) return `An area has at most ${mostCorners} corners.`
+  if (corners.length < minCorners) return `An area needs ${minCorners} corners.`
+  if (corners.length > maxCorners) return `An area has at most ${maxCorners} corners.`
   const edges = edgesOf(corners)
   if (edges.some(([a, b]) => a.latitude === b.latitude && a.longitude === b.longitude))
     return 'Two corners are the same.'
@@ -66,7 +66,7 @@ export function polygonProblem(corners: Corner[]): string | undefined {
       (b.longitude - o.longitude) * (a.latitude - o.latitude),
     0,
   )
-  if (Math.abs(doubled) / 2 > mostArea) return `An area has at most ${mostArea} square degrees: draw a smaller one.`
+  if (Math.abs(doubled) / 2 > maxArea) return `An area has at most ${maxArea} square degrees: draw a smaller one.`
   return undefined
 }
 

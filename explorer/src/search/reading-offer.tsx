@@ -33,10 +33,10 @@ export function useReading({ workspace, state, kindOf }: Search): Offer | undefi
 }
 
 /** ReadingOffer shows the interpretation of a text, to be accepted. */
-export function ReadingOffer({ offer, take }: { offer: Offer; take: () => void }) {
+export function ReadingOffer({ offer, accept }: { offer: Offer; accept: () => void }) {
   return (
     <p className="instead reading" role="status">
-      <button className="offer" aria-keyshortcuts="ArrowRight" onClick={take}>
+      <button className="offer" aria-keyshortcuts="ArrowRight" onClick={accept}>
         <span>
           <bdi>{offer.sentence}</bdi>
           {offer.left && (

@@ -20,8 +20,8 @@ function taken(address: string, parts: Partial<Reading>): string {
   return format(withReading(parse(pathname, search, kindOf), reading(parts), kindOf))
 }
 
-describe('a reading that is taken', () => {
-  it('leaves the rest as text, and keeps what was searched for', () => {
+describe('an accepted reading', () => {
+  it('leaves the rest as text, and preserves the conditions of the search', () => {
     const filters = { stage: { value: ['filed', 'approved'] }, cost: { value: [1000000, null] } }
     expect(
       taken('/projects?q=filed+or+approved+tower+over+1m&city=Calgary&stage=permitted', { query: 'tower', filters }),

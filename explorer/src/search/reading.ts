@@ -17,7 +17,7 @@ export function withReading(state: SearchState, reading: Reading, kindOf: KindOf
   return { ...rest, query: reading.query ?? '', conditions }
 }
 
-/** both merges conditions on one related record, those of the latter first. */
+/** both merges conditions on one related record; the second one wins. */
 function both(before: Condition | undefined, c: Condition): Condition {
   if (before?.kind !== 'related' || c.kind !== 'related') return c
   return { kind: 'related', conditions: { ...before.conditions, ...c.conditions } }

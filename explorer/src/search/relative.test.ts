@@ -26,7 +26,7 @@ it('knows the texts that the service knows', () => {
   expect(['today-1h', 'now-12345d', 'now-3m', '2026-Q5', 'yesterday', '7', ''].some(isRelative)).toBe(false)
 })
 
-it('keeps a relative date in the request, and says it in words', () => {
+it('sends a relative date unchanged, and describes it in words', () => {
   const kindOf: KindOf = (_, key) => (key === 'filed_at' ? 'date' : undefined)
   const says = (pairs: string) => {
     const state = parse('/projects', pairs, kindOf)

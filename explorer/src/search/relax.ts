@@ -6,10 +6,10 @@ import { conditionsAt, datasetAt, withConditionAt } from './scope'
 import type { SearchState } from './state'
 
 /** The maximum number of ways that are counted: each needs a free request. */
-const most = 12
+const maxRelaxations = 12
 
 /** The maximum number of words of a text that are dropped one at a time. */
-const mostWords = 4
+const maxWords = 4
 
 /**
  * relaxationsOf lists what a search can drop, and the search without it: its text, one word of
@@ -17,18 +17,18 @@ const mostWords = 4
  */
 export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'state'>) {
   const { state } = search
-  const ways: { text: string; state: SearchState }[] = []
-  if (state.query) ways.push({ text: `“${state.query}”`, state: { ...state, query: '' } })
+  const relaxations: { text: string; state: SearchState }[] = []
+  if (state.query) relaxations.push({ text: `“${state.query}”`, state: { ...state, query: '' } })
   const words = state.query.includes('"') ? [] : [...new Set(state.query.split(/\s+/).filter(Boolean))]
-  if (words.length > 1 && words.length <= mostWords) {
+  if (words.length > 1 && words.length <= maxWords) {
     words.forEach((word, i) =>
-      ways.push({ text: `“${word}”`, state: { ...state, query: words.filter((_, at) => at !== i).join(' ') } }),
+      relaxations.push({ text: `“${word}”`, state: { ...state, query: words.filter((_, at) => at !== i).join(' ') } }),
     )
   }
   for (const c of clausesOf(search)) {
     // Dropping an alternative finds less.
     if (c.page.kind === 'groups' && c.page.of === 'any') continue
-    ways.push({ text: [c.word && 'excluding', c.field, c.label].filter(Boolean).join(' '), state: c.without })
+    relaxations.push({ text: [c.word && 'excluding', c.field, c.label].filter(Boolean).join(' '), state: c.without })
     if (c.page.kind !== 'related') continue
     const { scope } = c.page
     const conditions = Object.entries(conditionsAt(state, scope))
@@ -36,7 +36,7 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
     if (conditions.length < 2 || !relationOf(scope.relation)?.has) continue
     for (const [key, inner] of conditions) {
       const dataset = datasetAt(state, scope)
-      ways.push({
+      relaxations.push({
         text: `${clause(search, key, inner, dataset)}, of the ${nouns[dataset].one}`,
         state: withConditionAt(state, scope, key, undefined),
       })
@@ -44,7 +44,7 @@ export function relaxationsOf(search: Pick<Search, 'kindOf' | 'valueLabel' | 'st
   }
   if (state.any) {
     const { any: _, ...rest } = state
-    ways.push({ text: 'the alternatives', state: rest })
+    relaxations.push({ text: 'the alternatives', state: rest })
   }
-  return ways.slice(0, most)
+  return relaxations.slice(0, maxRelaxations)
 }

@@ -8,9 +8,9 @@ import { useSearch } from './context'
 import { NoMatch } from './no-match'
 import { Overview } from './overview'
 import { EmptyPlace } from './empty-place'
-import { FormerBar, Table } from './later'
+import { PreviousRowsBar, Table } from './preload'
 import { isEmpty } from './state'
-import { useFormer, useRows } from './use-rows'
+import { usePreviousRows, useRows } from './use-rows'
 
 // Loaded when they are first shown.
 const MapLook = lazy(() => import('../map/map-look'))
@@ -19,7 +19,7 @@ const PivotLook = lazy(() => import('../pivot/pivot-look'))
 
 interface Props {
   counts: Counts | undefined
-  /** The counts are those of the former search. */
+  /** The counts are those of the previous search. */
   counting: boolean
   error: Error | null
   retry: () => void
@@ -29,13 +29,16 @@ interface Props {
 export function Results({ counts, counting, error, retry }: Props) {
   const { state } = useSearch()
   const { query } = useRows()
-  const former = useFormer(query.data)
+  const previous = usePreviousRows(query.data)
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
   // Pages stay packed; only the map needs all their rows at once.
-  const pointed = state.look === 'map' && state.dataset === 'projects'
-  const rows = useMemo(() => (pointed ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []), [pointed, query.data])
+  const showsPoints = state.look === 'map' && state.dataset === 'projects'
+  const rows = useMemo(
+    () => (showsPoints ? (query.data?.pages.flatMap((p) => p.rows) ?? []) : []),
+    [showsPoints, query.data],
+  )
   // Counts do not search the text in e-mail addresses, so rows may be more.
   const total = Math.max(counts?.count ?? 0, rows.length)
   const price = Math.min(pageSize, counts ? counts.count - rows.length || pageSize : pageSize)
@@ -55,7 +58,7 @@ export function Results({ counts, counting, error, retry }: Props) {
         ) : (
           <MapLook rows={rows} />
         )}
-        {pointed && (
+        {showsPoints && (
           <footer className="foot">
             <span>
               {rows.length === 0 ? (
@@ -88,34 +91,34 @@ export function Results({ counts, counting, error, retry }: Props) {
     more()
   }
   if (query.data?.pages[0]?.ids.length === 0) return <NoMatch nothing={counts} />
-  const keepsFormer = former && former.rows.length > 0 && counts && (counts.count > 0 || counting)
-  if (query.data || keepsFormer) {
+  const showsPrevious = previous && previous.rows.length > 0 && counts && (counts.count > 0 || counting)
+  if (query.data || showsPrevious) {
     const count = counts?.atMost || counting ? undefined : counts?.count
     return (
       <Suspense fallback={<GridSkeleton />}>
-        {keepsFormer && query.error && <Notice error={query.error} retry={more} price={price} />}
-        {keepsFormer && !query.error && (
-          <FormerBar former={former} price={price} busy={counting || query.isFetching} load={load} />
+        {showsPrevious && query.error && <Notice error={query.error} retry={more} price={price} />}
+        {showsPrevious && !query.error && (
+          <PreviousRowsBar previous={previous} price={price} busy={counting || query.isFetching} load={load} />
         )}
         {/* Another place has a new table. */}
-        <Table key={tableOf(state)} count={count} former={keepsFormer ? former : undefined} />
+        <Table key={tableOf(state)} count={count} previous={showsPrevious ? previous : undefined} />
       </Suspense>
     )
   }
   if (query.isFetching) return <GridSkeleton />
   if (query.error) return <Notice error={query.error} retry={more} price={price} />
   if (error && !counts) return <Notice error={error} retry={retry} />
-  if (counts?.atMost && counts.count > 0) return <Address load={more} busy={query.isFetching} />
+  if (counts?.atMost && counts.count > 0) return <EmailOffer load={more} busy={query.isFetching} />
   if (counts?.count === 0 && state.source && isEmpty(state)) return <EmptyPlace />
   if (counts?.count === 0) {
     const address = state.dataset === 'contacts' && state.query.includes('@')
-    return address ? <Address load={more} busy={query.isFetching} /> : <NoMatch nothing={counts} />
+    return address ? <EmailOffer load={more} busy={query.isFetching} /> : <NoMatch nothing={counts} />
   }
   return <Overview counts={counts} counting={counting} price={price} load={load} />
 }
 
-/** Address offers a search for an e-mail address, which counts do not include. */
-function Address({ load, busy }: { load: () => void; busy: boolean }) {
+/** EmailOffer offers a search for an e-mail address, which counts do not include. */
+function EmailOffer({ load, busy }: { load: () => void; busy: boolean }) {
   return (
     <div className="notice">
       <h2>E-mail addresses are not counted</h2>

@@ -35,7 +35,7 @@ export function SaveView() {
 function SaveLook({ view }: { view: View }) {
   const { state } = useSearch()
   const save = useMutation(saveViewMutation(view.workspace_id))
-  const keep = () => {
+  const submit = () => {
     const { id, presentation } = view
     save.mutate(
       { id, presentation: presentationOf(state) },
@@ -47,7 +47,12 @@ function SaveLook({ view }: { view: View }) {
     )
   }
   return (
-    <button className="button save-view" title="For everyone in the workspace" disabled={save.isPending} onClick={keep}>
+    <button
+      className="button save-view"
+      title="For everyone in the workspace"
+      disabled={save.isPending}
+      onClick={submit}
+    >
       <BookmarkPlus size={14} aria-hidden /> Keep columns and order
     </button>
   )

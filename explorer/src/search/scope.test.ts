@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { clausesOf } from './clauses'
 import type { Condition, KindOf } from './conditions'
-import { conditionsAt, othersAt, withConditionAt, withExclusion, type Scope } from './scope'
+import { conditionsAt, bodyWithout, withConditionAt, withExclusion, type Scope } from './scope'
 import { relaxationsOf } from './relax'
 import type { SearchState } from './state'
 
@@ -27,7 +27,7 @@ describe('a scope', () => {
     expect(withConditionAt(state, group, 'has_signal', undefined)).toEqual(firms)
   })
 
-  it('keeps a relation without conditions, and no group without', () => {
+  it('preserves a relation without conditions, and drops an empty group', () => {
     const bare = withConditionAt(withConditionAt(firms, inProject, 'stage', undefined), inProject, 'cost', undefined)
     expect(said(bare)).toEqual(['has a project'])
     const group: Scope = { group: { of: 'none', at: 0 } }
@@ -35,17 +35,17 @@ describe('a scope', () => {
   })
 
   it('is counted without its own condition', () => {
-    expect(othersAt(firms, inProject, 'stage', kindOf)).toEqual({ filters: { cost: { value: [1000000, null] } } })
+    expect(bodyWithout(firms, inProject, 'stage', kindOf)).toEqual({ filters: { cost: { value: [1000000, null] } } })
     const state = withConditionAt({ ...firms, query: 'x' }, { group: { of: 'any', at: 0 } }, 'city', values('a'))
-    expect(othersAt(state, { group: { of: 'any', at: 0 } }, 'city', kindOf)).toMatchObject({
+    expect(bodyWithout(state, { group: { of: 'any', at: 0 } }, 'city', kindOf)).toMatchObject({
       query: 'x',
       relations: {},
     })
-    expect(othersAt(state, { group: { of: 'any', at: 0 } }, 'city', kindOf)).not.toHaveProperty('any')
+    expect(bodyWithout(state, { group: { of: 'any', at: 0 } }, 'city', kindOf)).not.toHaveProperty('any')
   })
 })
 
-it('excludes values in place of asking for them', () => {
+it('excludes values instead of including them', () => {
   const asked = withConditionAt(empty, {}, 'city', values('a'))
   const excluded = withExclusion(asked, 'city', ['a', 'b'])
   expect(excluded).toEqual({ ...empty, none: [{ city: values('a', 'b') }] })
@@ -69,7 +69,7 @@ it('reads as a sentence', () => {
   ])
 })
 
-it('offers what a search can give up', () => {
+it('lists the relaxations of a search', () => {
   let state = withConditionAt({ ...firms, query: 'x' }, { group: { of: 'any', at: 0 } }, 'city', values('a'))
   state = withConditionAt(state, { group: { of: 'none', at: 0 } }, 'city', { kind: 'known', known: true })
   const ways = relaxationsOf(words(state))

@@ -66,18 +66,18 @@ export function exclusionOf(state: SearchState, key: string): Scope | undefined 
 
 /** withExclusion excludes a field's values instead of requiring them; without values neither. */
 export function withExclusion(state: SearchState, key: string, values: string[], exact = false): SearchState {
-  const asked = withConditionAt(state, {}, key, undefined)
-  const scope = exclusionOf(asked, key) ?? { group: { of: 'none', at: asked.none?.length ?? 0 } }
+  const included = withConditionAt(state, {}, key, undefined)
+  const scope = exclusionOf(included, key) ?? { group: { of: 'none', at: included.none?.length ?? 0 } }
   return withConditionAt(
-    asked,
+    included,
     scope,
     key,
     values.length > 0 ? { kind: 'values', values, ...(exact ? { exact } : {}) } : undefined,
   )
 }
 
-/** othersAt is what a count of a field's values in a scope counts: all but the field's own condition. */
-export function othersAt(state: SearchState, scope: Scope, key: string, kindOf: KindOf): Body {
+/** bodyWithout is what a count of a field's values in a scope counts: all but the field's own condition. */
+export function bodyWithout(state: SearchState, scope: Scope, key: string, kindOf: KindOf): Body {
   const without = (conditions: Conditions) => {
     const { [key]: _, ...others } = conditions
     return others

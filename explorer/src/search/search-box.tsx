@@ -4,7 +4,7 @@ import { useSearch } from './context'
 import { optionID, SuggestionList } from './suggestion-list'
 import { chosen, keyOf, type Suggestion } from './suggestions'
 import { useSuggestions } from './use-suggestions'
-import { useTyped } from './use-typed'
+import { useSearchText } from './use-search-text'
 
 /** isAfter reports whether the right arrow is pressed at the end of a text, where it would not move the cursor. */
 function isAfter({
@@ -24,10 +24,10 @@ function isAfter({
  * SearchBox counts and suggests while the user types, and reads rows on Enter. The right arrow at
  * the end accepts the suggested reading of the text.
  */
-export function SearchBox({ take }: { take: (() => void) | undefined }) {
+export function SearchBox({ accept }: { accept: (() => void) | undefined }) {
   const { state, load, loadRecord } = useSearch()
   const { id, groups, count, current, active, setActive, move, suggest, close } = useSuggestions()
-  const { text, setText, to, apply, applySoon } = useTyped((paused) => {
+  const { text, setText, to, apply, applySoon } = useSearchText((paused) => {
     if (document.activeElement?.id === 'search') suggest(paused)
   })
   const open = count > 0
@@ -82,9 +82,9 @@ export function SearchBox({ take }: { take: (() => void) | undefined }) {
             if (open) move(e.key === 'ArrowDown' ? 1 : -1)
             else suggest(text)
           } else if (e.key === 'Enter' && current) choose(current)
-          else if (take && isAfter(e) && text.trim() === state.query) {
+          else if (accept && isAfter(e) && text.trim() === state.query) {
             close()
-            take()
+            accept()
           } else return
           e.preventDefault()
         }}

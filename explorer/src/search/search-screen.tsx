@@ -16,15 +16,15 @@ import { SearchContext, useSearchOfAddress } from './context'
 import { CopySearch } from './copy-search'
 import { DispositionNote } from './disposition-note'
 import { FacetRail, facetRequests } from './facet-rail'
-import { Instead, useOffered } from './instead'
-import { loadLater, RecordDrawer } from './later'
+import { DidYouMean, useDidYouMean } from './did-you-mean'
+import { preload, RecordDrawer } from './preload'
 import { Looks } from './looks'
 import { ReadingOffer, useReading } from './reading-offer'
 import { Results } from './results'
 import { SearchBox } from './search-box'
 import { Sentence } from './sentence'
 import { SaveView } from './save-view'
-import { useRemembered } from './remembered'
+import { useRecordRecentSearch } from './use-record-recent-search'
 import { useShortcuts } from './shortcuts'
 import { Tabs } from './tabs'
 
@@ -39,15 +39,15 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   const typed = useSearchOfAddress(workspace, descriptors, { view })
   const fields = fieldsOf(typed.state)
   const requests = facetRequests(fields)
-  const { search, offered, refuse } = useOffered(typed, requests)
+  const { search, suggestion, searchExactly } = useDidYouMean(typed, requests)
   const offer = useReading(typed)
-  const take = offer && (() => typed.change(offer.next))
+  const accept = offer && (() => typed.change(offer.next))
   const { state, body } = search
   const facets = useQuery(facetsQuery(workspace.id, state.dataset, body, requests))
-  // Counts of the former tab are not shown under the new one.
+  // Counts of the previous tab are not shown under the new one.
   const otherTab = facets.isPlaceholderData && facets.data?.facets[0]?.field !== fields[0]?.key
   const counts = otherTab ? undefined : facets.data
-  // Counts of the former search stay for a moment, and are then hidden.
+  // Counts of the previous search stay for a moment, and are then hidden.
   const slow = useSlow(facets.isPlaceholderData) || (facets.isPlaceholderData && facets.isPaused)
   const count = slow ? undefined : counts?.count
   const place = view ? `· ${view.name} ` : state.source ? '· Book ' : ''
@@ -55,11 +55,11 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
   useEffect(() => {
     document.title = title
   }, [title])
-  useEffect(loadLater, [])
+  useEffect(preload, [])
   const narrow = useNarrow()
   const sheet = useRef<HTMLDialogElement>(null)
   useShortcuts()
-  useRemembered(search)
+  useRecordRecentSearch(search)
   const conditions = clausesOf(search).length
   const railOf = <FacetRail counts={counts} error={facets.error} retry={() => void facets.refetch()} />
   return (
@@ -67,7 +67,7 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
       <div className="screen">
         <Top workspace={workspace}>
           <SearchContext value={typed}>
-            <SearchBox key={state.dataset} take={take} />
+            <SearchBox key={state.dataset} accept={accept} />
           </SearchContext>
         </Top>
         {head ?? <Tabs count={count} />}
@@ -96,8 +96,8 @@ export function SearchScreen({ workspace, descriptors, view, head }: Props) {
               </p>
             )}
             {!slow && <DispositionNote counts={counts} />}
-            {offer && take && <ReadingOffer offer={offer} take={take} />}
-            {offered && <Instead typed={typed.state} offered={offered} refuse={refuse} />}
+            {offer && accept && <ReadingOffer offer={offer} accept={accept} />}
+            {suggestion && <DidYouMean typed={typed.state} suggestion={suggestion} searchExactly={searchExactly} />}
             <Results
               counts={counts}
               counting={facets.isPlaceholderData}

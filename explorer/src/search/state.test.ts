@@ -34,12 +34,15 @@ describe('the address', () => {
     expect(format(read(address))).toBe(address)
   })
 
-  it.each(['a&b=c', '100% #1', 'Straße ß 日本 😀', 'x,y:z', '"; <script>', 'a  b'])('keeps the text %s', (query) => {
-    const state = { ...read('/projects'), query }
-    expect(read(format(state))).toEqual(state)
-    const named = withCondition(state, 'name', { kind: 'values', values: [query, 'other'] })
-    expect(read(format(named))).toEqual(named)
-  })
+  it.each(['a&b=c', '100% #1', 'Straße ß 日本 😀', 'x,y:z', '"; <script>', 'a  b'])(
+    'preserves the text %s',
+    (query) => {
+      const state = { ...read('/projects'), query }
+      expect(read(format(state))).toEqual(state)
+      const named = withCondition(state, 'name', { kind: 'values', values: [query, 'other'] })
+      expect(read(format(named))).toEqual(named)
+    },
+  )
 
   it('ignores what it does not know', () => {
     expect(read('/nothing?colour=red&cost=..&unknown=colour')).toEqual({
@@ -92,7 +95,7 @@ describe('the request', () => {
     expect(bodyOf(state, all).any).toHaveLength(8)
   })
 
-  it('keeps unknown when the last value goes', () => {
+  it('still has unknown when the last value is removed', () => {
     const state = withCondition(read('/projects'), 'stage', { kind: 'values', values: [], unknown: true })
     expect(state.conditions).toEqual({ stage: { kind: 'known', known: false } })
   })

@@ -56,10 +56,10 @@ const maxMixed = 3
 const names = { query: 'q', sort: 'sort', look: 'look', columns: 'cols', edits: 'view' }
 const lists = ['any', 'none'] as const
 /** Names of a look's parameters. */
-const ofLook = ['at', 'by', 'across', 'of'] as const
+const lookParameters = ['at', 'by', 'across', 'of'] as const
 
-/** The limits of the groups of a request, those of any and none together. */
-const most = { groups: 10, conditions: 50 }
+/** The limits of the groups of a request, of any and none together. */
+const maxGroups = { groups: 10, conditions: 50 }
 
 /**
  * parse reads an address:
@@ -76,7 +76,7 @@ export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dat
     else if (name === 'any' || name === 'none') {
       const group = read(readPairs(value), dataset, kindOf, () => false)
       const before = state[name] ?? []
-      if (Object.keys(group).length > 0 && before.length < most.groups) state[name] = [...before, group]
+      if (Object.keys(group).length > 0 && before.length < maxGroups.groups) state[name] = [...before, group]
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
@@ -88,7 +88,7 @@ export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dat
     } else if (name === names.look) {
       const look = looks.find((l) => l === value)
       if (look) state.look = look
-    } else if (isOfLook(name)) {
+    } else if (isLookParameter(name)) {
       state[name] = value
     } else pairs.push([name, value])
   }
@@ -104,7 +104,8 @@ export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dat
   return state
 }
 
-const isOfLook = (name: string): name is (typeof ofLook)[number] => ofLook.some((n) => n === name)
+const isLookParameter = (name: string): name is (typeof lookParameters)[number] =>
+  lookParameters.some((n) => n === name)
 
 /** format is the inverse of parse. */
 export function format(state: SearchState): string {
@@ -121,7 +122,7 @@ export function format(state: SearchState): string {
   if (state.sort) add(names.sort, `${state.sort.field}:${state.sort.order}`)
   if (state.columns) add(names.columns, formatColumns(state.columns))
   if (state.look) add(names.look, state.look)
-  for (const name of ofLook) if (state.look && state[name]) add(name, state[name])
+  for (const name of lookParameters) if (state.look && state[name]) add(name, state[name])
   if (state.edits) add(names.edits, state.edits)
   const path = pathOf(state)
   return pairs.length > 0 ? `${path}?${pairs.join('&')}` : path
@@ -188,11 +189,11 @@ export function limitOf({ any = [], none = [] }: Body): string | undefined {
   const conditions = groups
     .flatMap(({ filters = {}, relations = {} }) => [filters, relations, ...Object.values(relations)])
     .reduce((n, part) => n + Object.keys(part).length, 0)
-  if (groups.length > most.groups) {
-    return `A search takes ${most.groups} alternatives and exclusions together; this would make ${groups.length}.`
+  if (groups.length > maxGroups.groups) {
+    return `A search takes ${maxGroups.groups} alternatives and exclusions together; this would make ${groups.length}.`
   }
-  if (conditions > most.conditions) {
-    return `The alternatives and exclusions of a search take ${most.conditions} conditions together; this would make ${conditions}.`
+  if (conditions > maxGroups.conditions) {
+    return `The alternatives and exclusions of a search take ${maxGroups.conditions} conditions together; this would make ${conditions}.`
   }
   return undefined
 }

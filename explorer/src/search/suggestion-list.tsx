@@ -18,7 +18,7 @@ export const optionID = (list: string, key: string) => `${list}-${key}`
 /** SuggestionList is the listbox of the search box. The focus stays in the box. */
 export function SuggestionList({ id, dataset, groups, active, choose, setActive }: Props) {
   return (
-    // The box keeps the focus.
+    // The focus stays in the box.
     <div className="suggestions" onMouseDown={(e) => e.preventDefault()}>
       <div id={id} role="listbox" aria-label="Suggestions">
         {groups.map(({ heading, price, suggestions }, i) => (

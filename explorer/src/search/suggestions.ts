@@ -6,12 +6,12 @@ import { withCondition, type SearchState } from './state'
 export type Suggestion = Schemas['Suggestion']
 
 /** The longest prefix that the service completes, in characters. */
-const longest = 100
+const maxPrefix = 100
 
 /** prefixOf is the part of a text that the service can complete: undefined without a word. */
 export function prefixOf(text: string): string | undefined {
   const prefix = text.trim()
-  return /[\p{L}\p{M}\p{N}]/u.test(prefix) && [...prefix].length <= longest ? prefix : undefined
+  return /[\p{L}\p{M}\p{N}]/u.test(prefix) && [...prefix].length <= maxPrefix ? prefix : undefined
 }
 
 /** keyOf identifies a suggestion in its list: names may be equal. */
@@ -47,11 +47,11 @@ export function step(keys: string[], active: string | undefined, by: 1 | -1): st
 }
 
 /** The longest query of a search, in characters. */
-const longestQuery = 500
+const maxQuery = 500
 
 /** chosen is the search after a suggestion was chosen, which replaces the typed text. */
 export function chosen(state: SearchState, s: Suggestion): SearchState {
-  if (s.id !== undefined) return { ...state, query: [...s.value].length <= longestQuery ? s.value : '', record: s.id }
+  if (s.id !== undefined) return { ...state, query: [...s.value].length <= maxQuery ? s.value : '', record: s.id }
   const before = state.conditions[s.field]
   const { values, ...rest } = before?.kind === 'values' ? before : { kind: 'values' as const, values: [] }
   const next = { ...state, query: '' }

@@ -33,8 +33,8 @@ export function useChosenValues(field: string) {
       choose(on ? [...rest, value] : rest, isUnknown)
     },
     setUnknown: (unknown: boolean) => choose(chosen, unknown),
-    /** turn includes what was excluded, or the reverse. */
-    turn: () => {
+    /** toggleExclusion includes what was excluded, or the reverse. */
+    toggleExclusion: () => {
       setWantsNot(!isNot)
       if (chosen.length > 0) choose(chosen, false, !isNot)
     },

@@ -9,8 +9,8 @@ import { bodyOf } from './state'
 import type { useChosenValues } from './use-chosen-values'
 
 /** How many values are read, and how many of them are shown at first. */
-export const mostValues = 50
-const atFirst = 8
+export const maxValues = 50
+const initialValues = 8
 
 export interface Option {
   value: string
@@ -27,23 +27,23 @@ export function useValueOptions(
   const { state, valueLabel, workspace, kindOf } = useSearch()
   const [prefix, setPrefix] = useState('')
   const [all, setAll] = useState(false)
-  const wanted = useDeferredValue(prefix.trim())
+  const valuePrefix = useDeferredValue(prefix.trim())
   const body = bodyOf(withExclusion(state, field, []), kindOf)
   // A facet ignores the filter on its field, but not groups.
   const alone = useQuery({
-    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: mostValues }]),
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: maxValues }]),
     enabled: inGroups,
   })
   const more = useQuery({
-    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: mostValues, prefix: wanted }]),
-    enabled: wanted !== '',
+    ...facetsQuery(workspace.id, state.dataset, body, [{ field, limit: maxValues, prefix: valuePrefix }]),
+    enabled: valuePrefix !== '',
   })
   const facet = (inGroups && alone.data?.facets[0]) || counted
   const listed = facet.values ?? []
   const shown =
-    (wanted && more.data?.facets[0]?.values) ||
+    (valuePrefix && more.data?.facets[0]?.values) ||
     // A selected value is always listed, so that it can be deselected.
-    listed.filter((v, i) => all || i < atFirst || chosen.some((c) => same(c, v.value)))
+    listed.filter((v, i) => all || i < initialValues || chosen.some((c) => same(c, v.value)))
   const options: Option[] = shown.map((v) => ({
     value: v.value,
     label: v.label ?? valueLabel(field, v.value),
@@ -59,9 +59,9 @@ export function useValueOptions(
     setPrefix,
     all,
     setAll,
-    hasMore: listed.length > atFirst,
+    hasMore: listed.length > initialValues,
     /** How many values are hidden, or are not at first. */
-    hidden: all ? listed.length - atFirst : listed.length - shown.length,
+    hidden: all ? listed.length - initialValues : listed.length - shown.length,
     /** How many records have values that are not listed. */
     others: facet.other ?? 0,
     unknown: facet.unknown ?? 0,

@@ -29,7 +29,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
           className={values.isActive ? 'link turn' : 'link turn idle'}
           aria-label={`${labelOf(field)} ${isNot ? 'is not' : 'is'}`}
           title={isNot ? 'Find what is chosen' : 'Leave out what is chosen'}
-          onClick={values.turn}
+          onClick={values.toggleExclusion}
         >
           {isNot ? 'is not' : 'is'}
         </button>

@@ -2,7 +2,7 @@ import './welcome.css'
 import { useState } from 'react'
 import { link } from '../address'
 import { isMac } from '../ui/is-mac'
-import { leaveWelcome } from './first-visit'
+import { dismissWelcome } from './first-visit'
 
 const example = 'multifamily under construction calgary over 1m'
 
@@ -33,7 +33,7 @@ export default function Welcome() {
       <button
         className="button"
         onClick={() => {
-          leaveWelcome()
+          dismissWelcome()
           setGone(true)
           // The focus would be lost with the button.
           document.getElementById('search')?.focus()

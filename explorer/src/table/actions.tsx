@@ -8,7 +8,7 @@ import { formatNumber } from '../format'
 import { nameOf } from '../search/columns'
 import { useSearch } from '../search/context'
 import { nameQuery } from '../search/names'
-import { mostFirms, peopleAt } from '../search/people-at'
+import { maxFirms, peopleAt } from '../search/people-at'
 import { bookOf } from '../source'
 import type { Selection } from './selection'
 import { csvOf, jsonOf } from './texts'
@@ -113,7 +113,7 @@ function PeopleAction({ selection }: ActionProps) {
   const client = useQueryClient()
   const { dataset, ids, records } = selection
   if (dataset !== 'accounts') return null
-  const some = ids.slice(0, mostFirms)
+  const some = ids.slice(0, maxFirms)
   const open = () => {
     for (const record of records()) {
       client.setQueryData(nameQuery(workspace.id, 'accounts', record.id).queryKey, nameOf(record))
@@ -128,7 +128,7 @@ function PeopleAction({ selection }: ActionProps) {
       onClick={open}
     >
       <Users size={13} aria-hidden /> People at{' '}
-      {ids.length > mostFirms ? `the first ${formatNumber(mostFirms)}` : ids.length === 1 ? 'this firm' : 'these firms'}
+      {ids.length > maxFirms ? `the first ${formatNumber(maxFirms)}` : ids.length === 1 ? 'this firm' : 'these firms'}
     </button>
   )
 }

@@ -14,7 +14,7 @@ interface Props {
   done: (back: boolean) => void
 }
 
-const longest = { workspace_status: 100, tags: 1000, notes: 10_000 }
+const maxLengths = { workspace_status: 100, tags: 1000, notes: 10_000 }
 
 /** CellEditor changes an annotation of a row: Enter or leaving it saves, Escape does not. */
 export default function CellEditor({ record, column: { label, ...column }, done }: Props) {
@@ -22,7 +22,7 @@ export default function CellEditor({ record, column: { label, ...column }, done 
   const key = column.key as Editable
   const { save } = useAnnotate(state.dataset as Book, record.id, nameOf(record))
   const input = useRef<HTMLInputElement & HTMLTextAreaElement & HTMLSelectElement>(null)
-  const over = useRef(false)
+  const ended = useRef(false)
   useEffect(() => {
     input.current?.focus()
     if (key !== 'icp_tier') input.current?.select()
@@ -30,10 +30,10 @@ export default function CellEditor({ record, column: { label, ...column }, done 
   // The edit is based on the value at its start: others may change it meanwhile.
   const [seen] = useState(() => seenIn(record))
   const before = textIn(seen ?? noAnnotations, key)
-  const end = (keep: boolean, back: boolean) => {
-    if (over.current) return // it loses the focus when it is removed
-    over.current = true
-    const next = keep ? changeIn(key, input.current?.value ?? '', seen) : undefined
+  const end = (commit: boolean, back: boolean) => {
+    if (ended.current) return // it loses the focus when it is removed
+    ended.current = true
+    const next = commit ? changeIn(key, input.current?.value ?? '', seen) : undefined
     if (next) save(next, seen, `${label} saved`)
     done(back)
   }
@@ -64,12 +64,12 @@ export default function CellEditor({ record, column: { label, ...column }, done 
           ))}
         </select>
       ) : key === 'notes' ? (
-        <textarea {...common} rows={4} maxLength={longest.notes} />
+        <textarea {...common} rows={4} maxLength={maxLengths.notes} />
       ) : (
         <input
           {...common}
           type="text"
-          maxLength={longest[key]}
+          maxLength={maxLengths[key]}
           placeholder={key === 'tags' ? 'With commas between them' : 'None'}
         />
       )}

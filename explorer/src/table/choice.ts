@@ -1,7 +1,7 @@
 import { moved as inOrder } from '../order'
 import { defaultKeys, fieldOf, fieldsOf, type TableName } from './fields'
 
-/** Chosen is a chosen column; without a width it has that of its field. */
+/** Chosen is a chosen column; without a width it has the default width of its field. */
 export interface Chosen {
   key: string
   /** In pixels. */
@@ -9,10 +9,10 @@ export interface Chosen {
 }
 
 /** Limits of widths in pixels. */
-const narrowest = 64
-const widest = 800
+const minWidth = 64
+const maxWidth = 800
 
-export const bounded = (width: number) => Math.min(widest, Math.max(narrowest, Math.round(width)))
+export const clampWidth = (width: number) => Math.min(maxWidth, Math.max(minWidth, Math.round(width)))
 
 export const defaults = (table: TableName): Chosen[] => defaultKeys(table).map((key) => ({ key }))
 
@@ -39,7 +39,7 @@ export function normal(table: TableName, columns: Chosen[]): Chosen[] | undefine
   const byKey = new Map<string, Chosen>()
   for (const { key, width } of columns) {
     if (!byKey.has(key) && fieldOf(table, key))
-      byKey.set(key, width === undefined ? { key } : { key, width: bounded(width) })
+      byKey.set(key, width === undefined ? { key } : { key, width: clampWidth(width) })
   }
   if (byKey.size === 0) return undefined
   const name = fieldsOf(table)[0]?.key ?? ''
@@ -59,12 +59,12 @@ export function moved(columns: Chosen[], key: string, to: number): Chosen[] {
 
 const storageKey = (table: TableName) => `columns.${table}`
 
-export function remember(table: TableName, columns: Chosen[] | undefined): void {
+export function storeColumns(table: TableName, columns: Chosen[] | undefined): void {
   if (columns) localStorage.setItem(storageKey(table), formatColumns(columns))
   else localStorage.removeItem(storageKey(table))
 }
 
-export function remembered(table: TableName): Chosen[] | undefined {
+export function storedColumns(table: TableName): Chosen[] | undefined {
   const text = localStorage.getItem(storageKey(table))
   return text === null ? undefined : parseColumns(table, text)
 }

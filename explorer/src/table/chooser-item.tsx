@@ -7,7 +7,7 @@ interface ShownProps {
   field: Field
   chosen: Chosen[]
   choose: (next: Chosen[]) => void
-  /** Does something, and keeps the focus on the control with the name. */
+  /** Runs an action, and then focuses the control with the name. */
   follow: (name: string, act: () => void) => void
   /** The key of the column that is dragged. */
   dragged: string | undefined

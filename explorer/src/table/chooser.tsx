@@ -83,7 +83,7 @@ export function Chooser({ chosen, choose, narrow }: Props) {
   )
 }
 
-/** useFollow keeps the focus on the control that moves an item: the item is at another position afterwards. */
+/** useFollow moves the focus with the control that moves an item: the item is at another position afterwards. */
 function useFollow() {
   const menu = useRef<HTMLDivElement>(null)
   const pressed = useRef<string>(undefined)

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { rows } from '../api/rows'
 import { datasets } from '../datasets'
-import { defaults, formatColumns, moved, normal, parseColumns, remember, remembered } from './choice'
+import { defaults, formatColumns, moved, normal, parseColumns, storeColumns, storedColumns } from './choice'
 import { fieldOf, fieldsOf, type TableName } from './fields'
 import { fromPresentation, toPresentation, type Presentation } from './presentation'
 
@@ -30,7 +30,7 @@ describe('the columns of the address', () => {
     ])
   })
 
-  it.each(datasets)('says nothing of the default of %s', (dataset) => {
+  it.each(datasets)('omits the default of %s', (dataset) => {
     expect(normal(dataset, defaults(dataset))).toBeUndefined()
     expect(parseColumns(dataset, '')).toBeUndefined()
     expect(parseColumns(dataset, 'colour')).toBeUndefined()
@@ -57,7 +57,7 @@ it('names every field, and sorts by what the service sorts by', () => {
   expect(fieldOf('projects', 'city')?.sorts).toBe(false)
 })
 
-describe('what is remembered', () => {
+describe('stored columns', () => {
   const kept = new Map<string, string>()
   beforeEach(() => {
     kept.clear()
@@ -70,11 +70,11 @@ describe('what is remembered', () => {
   afterEach(() => vi.unstubAllGlobals())
 
   it('is the names and widths of the columns of a dataset', () => {
-    remember('projects', [{ key: 'name' }, { key: 'cost', width: 140 }])
+    storeColumns('projects', [{ key: 'name' }, { key: 'cost', width: 140 }])
     expect([...kept]).toEqual([['columns.projects', 'name,cost:140']])
-    expect(remembered('projects')).toEqual([{ key: 'name' }, { key: 'cost', width: 140 }])
-    expect(remembered('accounts')).toBeUndefined()
-    remember('projects', undefined)
+    expect(storedColumns('projects')).toEqual([{ key: 'name' }, { key: 'cost', width: 140 }])
+    expect(storedColumns('accounts')).toBeUndefined()
+    storeColumns('projects', undefined)
     expect(kept.size).toBe(0)
   })
 })
@@ -123,7 +123,7 @@ describe('the presentation of a View', () => {
     }
   })
 
-  it('reads Views of before, with two entries a column', () => {
+  it('reads Views of older versions, with two entries a column', () => {
     const before: Presentation = {
       version: 1,
       sorting: [],
@@ -144,7 +144,7 @@ describe('the presentation of a View', () => {
     expect(look.columns).toEqual([{ key: 'name' }, { key: 'stage' }, { key: 'city' }])
   })
 
-  it('reads that of another program', () => {
+  it('reads a presentation of another program', () => {
     const stored: Presentation = {
       version: 1,
       sorting: [{ id: 'colour', desc: true }],

@@ -5,14 +5,14 @@ import { canEdit, changeIn, seenIn } from './editing'
 
 const row = (values: object) => ({ id: 'i', name: 'N', updated_at: '2026-01-01', ...values }) as unknown as AnyRecord
 
-it('changes nothing of what was left as it is', () => {
+it('has no change for an unchanged value', () => {
   const seen = { ...noAnnotations, notes: 'one\r\ntwo ', tags: ['a', 'b'], workspace_status: null }
   expect(changeIn('notes', 'one\ntwo', seen)).toBeUndefined()
   expect(changeIn('tags', ' a, b ', seen)).toBeUndefined()
   expect(changeIn('workspace_status', ' ', seen)).toBeUndefined()
 })
 
-it('reads what was typed, and null for nothing', () => {
+it('parses the typed text, and null for an empty one', () => {
   const seen = { ...noAnnotations, notes: 'n', tags: ['a'] }
   expect(changeIn('tags', 'b,, a, b', seen)).toEqual({ tags: ['b', 'a'] })
   expect(changeIn('tags', '', seen)).toEqual({ tags: [] })

@@ -34,7 +34,7 @@ export function textIn(values: Annotations, key: Editable): string {
   return Array.isArray(value) ? value.join(', ') : plain(value)
 }
 
-/** changeIn is the change for a typed text, undefined if it is the former value. */
+/** changeIn is the change for a typed text, undefined if it is the previous value. */
 export function changeIn(key: Editable, typed: string, seen: Annotations | null): Upsert | undefined {
   const text = typed.trim()
   if (text === textIn(seen ?? noAnnotations, key).trim()) return undefined

@@ -32,7 +32,7 @@ export function tableOf({ dataset, source }: { dataset: Dataset; source?: Source
   return book ? `${source.kind} ${book}` : dataset
 }
 
-/** columnsOf are the members of a row, in its order, which is that of the columns of `atlas export`. */
+/** columnsOf are the members of a row, in its order, the same as that of the columns of `atlas export`. */
 export const columnsOf = (table: TableName): string[] => Object.keys(rows[table])
 
 /** Field is a possible column. */
@@ -46,7 +46,7 @@ export interface Field {
   sorts: boolean
 }
 
-/** The fields that come first. The others follow as rows have them, and then those of last. */
+/** The fields that come first. The others follow in the order of the row, and `last` at the end. */
 const first: Record<Dataset | `book ${Book}`, string[]> = {
   projects: [
     'name',

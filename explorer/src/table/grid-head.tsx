@@ -3,9 +3,9 @@ import { useEffect, useRef, useState } from 'react'
 import { useQueryClient } from '@tanstack/react-query'
 import type { Sort } from '../api/queries'
 import { useSearch } from '../search/context'
-import { sortsInPlace } from '../search/use-rows'
+import { canSortLocally } from '../search/use-rows'
 import type { Column } from '../search/columns'
-import { bounded, moved, type Chosen } from './choice'
+import { clampWidth, moved, type Chosen } from './choice'
 import { sortedBy } from './sort'
 
 /** By how much a key changes a width, in pixels. */
@@ -20,7 +20,7 @@ interface Props {
   /** Shows a width while it is dragged. */
   preview: (width: Chosen | undefined) => void
   /** Announces the effect of a key. */
-  say: (text: string) => void
+  announce: (text: string) => void
   /** Whether all loaded rows are selected, or some. */
   picked: boolean | 'some'
   onPick: () => void
@@ -28,7 +28,7 @@ interface Props {
 }
 
 /** Head is the header of the columns, in which the user sorts, moves and resizes. */
-export function Head({ columns, sort, chosen, choose, preview, say, picked, onPick, leave }: Props) {
+export function Head({ columns, sort, chosen, choose, preview, announce, picked, onPick, leave }: Props) {
   const row = useRef<HTMLDivElement>(null)
   // The column that a key has moved: its cell is another one afterwards.
   const follow = useRef<string>(undefined)
@@ -56,15 +56,15 @@ export function Head({ columns, sort, chosen, choose, preview, say, picked, onPi
       else if (at > 0 && to > 0 && to < columns.length) {
         follow.current = column.key
         choose(moved(chosen, column.key, to))
-        say(`${column.label} is column ${to + 1} now`)
+        announce(`${column.label} is column ${to + 1} now`)
       }
     } else if (e.key === '+' || e.key === '=' || e.key === '-') {
-      const width = bounded((cellOf(column.key)?.offsetWidth ?? 0) + (e.key === '-' ? -step : step))
+      const width = clampWidth((cellOf(column.key)?.offsetWidth ?? 0) + (e.key === '-' ? -step : step))
       widen(column.key, width)
-      say(`${column.label} is ${width} pixels wide`)
+      announce(`${column.label} is ${width} pixels wide`)
     } else if (e.key === '0') {
       widen(column.key, undefined)
-      say(`${column.label} has its usual width`)
+      announce(`${column.label} has its usual width`)
     } else return
     e.preventDefault()
   }
@@ -118,7 +118,7 @@ interface CellProps {
   onDrop: () => void
   onDragEnd: () => void
   preview: (width: number) => void
-  /** Without a width the column has that of its field. */
+  /** Without a width the column has the default width of its field. */
   widen: (width: number | undefined) => void
 }
 
@@ -172,12 +172,12 @@ function SortButton({ column, order }: { column: Column; order: Sort['order'] | 
   const [title, setTitle] = useState('')
   const next = sortedBy(search.state, column.key)
   const Arrow = order === 'asc' ? ArrowUp : ArrowDown
-  const tell = () => {
-    const free = next.sort && sortsInPlace(search, client, next.sort)
+  const updateTitle = () => {
+    const free = next.sort && canSortLocally(search, client, next.sort)
     setTitle(free ? 'Sorts the rows here, for nothing' : 'Another order is another search: its rows cost a credit each')
   }
   return (
-    <button title={title} onPointerEnter={tell} onFocus={tell} onClick={() => search.change(next)}>
+    <button title={title} onPointerEnter={updateTitle} onFocus={updateTitle} onClick={() => search.change(next)}>
       {column.label}
       {order && <Arrow size={12} aria-hidden />}
     </button>
@@ -187,7 +187,8 @@ function SortButton({ column, order }: { column: Column; order: Sort['order'] | 
 /** Grip is the draggable edge of a column; keys do the same on the cell. */
 function Grip({ preview, widen }: Pick<CellProps, 'preview' | 'widen'>) {
   const start = useRef<{ x: number; width: number }>(undefined)
-  const widthAt = (e: React.PointerEvent) => start.current && bounded(start.current.width + e.clientX - start.current.x)
+  const widthAt = (e: React.PointerEvent) =>
+    start.current && clampWidth(start.current.width + e.clientX - start.current.x)
   return (
     <div
       className="grip"

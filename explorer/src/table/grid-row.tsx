@@ -44,8 +44,8 @@ function cell(column: Column, record: AnyRecord, marks: Marks | undefined) {
   )
 }
 
-/** elsewhere lists matches in fields that are not columns, such as the names of firms. */
-function elsewhere(columns: Column[], marks: Marks = {}): string[] {
+/** otherMatches lists matches in fields that are not columns, such as the names of firms. */
+function otherMatches(columns: Column[], marks: Marks = {}): string[] {
   return Object.entries(marks)
     .filter(([key]) => columns.every((c) => c.key !== key))
     .map(([key, fragments]) => `${capital(key.replaceAll('_', ' '))}: ${fragments.map((f) => f.text).join(', ')}`)
@@ -95,7 +95,7 @@ export const Row = memo(function Row({
           data-column={i}
         >
           {i === 0 ? (
-            <a tabIndex={-1} {...link(hrefOf(record.id))} title={[name, ...elsewhere(columns, marks)].join('\n')}>
+            <a tabIndex={-1} {...link(hrefOf(record.id))} title={[name, ...otherMatches(columns, marks)].join('\n')}>
               {fresh && <span className="fresh">New</span>}
               {cell(c, record, marks)}
             </a>

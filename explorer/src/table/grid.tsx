@@ -16,7 +16,7 @@ import { useActions } from './use-actions'
 import { useActive, useFocus } from './use-active'
 import { useColumns } from './use-columns'
 import { useInput } from './use-input'
-import { useSight } from './use-sight'
+import { useVirtualRows } from './use-virtual-rows'
 import { useTemplate } from './use-template'
 
 interface Props {
@@ -47,7 +47,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
   const scroller = useRef<HTMLDivElement>(null)
   const active = useActive(name, rows, state.record)
   const opened = state.record !== undefined && rows.id(active.row) === state.record
-  const { virtual, scrolled } = useSight({ name, count: rows.length, narrow, scroller, active, opened, onEnd })
+  const { virtual, scrolled } = useVirtualRows({ name, count: rows.length, narrow, scroller, active, opened, onEnd })
   useFocus(active)
   const act = useActions({ rows, columns, active, picked, onPick, onEnd })
   const { press, click, focused } = useInput({
@@ -83,7 +83,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
               chosen={chosen}
               choose={choose}
               preview={preview}
-              say={say}
+              announce={say}
               picked={pickedRows === 0 ? false : pickedRows === rows.length ? true : 'some'}
               onPick={() => onPick(pickedRows === rows.length ? nothing : pick(nothing, rows.ids(), true))}
               leave={() => document.getElementById(rowID(active.row))?.focus()}

@@ -13,7 +13,7 @@ export interface Look {
 }
 
 /** The prefix of the entry with the order and widths of all columns; the rest is as in an address. */
-const arranged = 'columns:'
+const orderPrefix = 'columns:'
 
 /**
  * toPresentation returns the look of a table as a View stores it: columns shown and hidden in
@@ -23,12 +23,12 @@ const arranged = 'columns:'
 export function toPresentation(table: TableName, { columns, sort }: Look): Presentation {
   const visibility: Record<string, boolean> = {}
   if (columns) {
-    const usual = new Set(defaultKeys(table))
+    const shownByDefault = new Set(defaultKeys(table))
     const shown = new Set(columns.map(({ key }) => key))
-    for (const key of usual) if (!shown.has(key)) visibility[key] = false
-    for (const { key } of fieldsOf(table)) if (shown.has(key) && !usual.has(key)) visibility[key] = true
+    for (const key of shownByDefault) if (!shown.has(key)) visibility[key] = false
+    for (const { key } of fieldsOf(table)) if (shown.has(key) && !shownByDefault.has(key)) visibility[key] = true
     const text = formatColumns(columns)
-    if (formatColumns(following(table, visibility)) !== text) visibility[arranged + text] = true
+    if (formatColumns(inDefaultOrder(table, visibility)) !== text) visibility[orderPrefix + text] = true
   }
   return {
     version: 1,
@@ -39,18 +39,18 @@ export function toPresentation(table: TableName, { columns, sort }: Look): Prese
 
 type Visibility = Presentation['column_visibility']
 
-/** following are the columns in their default order, without the hidden ones, followed by the shown ones. */
-const following = (table: TableName, visibility: Visibility): Chosen[] => [
+/** inDefaultOrder are the columns in their default order, without the hidden ones, followed by the shown ones. */
+const inDefaultOrder = (table: TableName, visibility: Visibility): Chosen[] => [
   ...defaults(table).filter(({ key }) => visibility[key] !== false),
   ...fieldsOf(table).flatMap(({ key }) => (visibility[key] === true ? [{ key }] : [])),
 ]
 
-/** arrangedIn are the columns with their order and widths, from the one entry or from the older form. */
-function arrangedIn(table: TableName, visibility: Visibility): Chosen[] {
+/** inStoredOrder are the columns with their order and widths, from the one entry or from the older form. */
+function inStoredOrder(table: TableName, visibility: Visibility): Chosen[] {
   const placed: [number, Chosen][] = []
   for (const [id, visible] of Object.entries(visibility)) {
     if (!visible) continue
-    if (id.startsWith(arranged)) return parseColumns(table, id.slice(arranged.length)) ?? defaults(table)
+    if (id.startsWith(orderPrefix)) return parseColumns(table, id.slice(orderPrefix.length)) ?? defaults(table)
     // The older form had an entry for each column, "position:key:width" or "position:key".
     const [, position, key, width] = /^(\d{1,3}):(\w+)(?::(\d{1,5}))?$/.exec(id) ?? []
     if (key) placed.push([Number(position), width ? { key, width: Number(width) } : { key }])
@@ -61,9 +61,9 @@ function arrangedIn(table: TableName, visibility: Visibility): Chosen[] {
 /** fromPresentation is the inverse of toPresentation. It ignores unknown entries. */
 export function fromPresentation(table: TableName, { sorting, column_visibility: visibility }: Presentation): Look {
   // Another program may have hidden and shown columns since.
-  const placed = arrangedIn(table, visibility).filter(({ key }) => visibility[key] !== false)
-  const added = following(table, visibility).filter(({ key }) => visibility[key] === true)
-  const columns = normal(table, placed.length > 0 ? [...placed, ...added] : following(table, visibility))
+  const placed = inStoredOrder(table, visibility).filter(({ key }) => visibility[key] !== false)
+  const added = inDefaultOrder(table, visibility).filter(({ key }) => visibility[key] === true)
+  const columns = normal(table, placed.length > 0 ? [...placed, ...added] : inDefaultOrder(table, visibility))
   const first = sorting[0]
   const sorts = first && fieldOf(table, first.id)?.sorts
   return {

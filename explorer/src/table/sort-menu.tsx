@@ -1,16 +1,16 @@
 import { ArrowDown, ArrowUp } from 'lucide-react'
 import { useSearch } from '../search/context'
 import { fieldOf, fieldsOf, tableOf } from './fields'
-import { sortedBy, sortOn, usualSort } from './sort'
+import { sortedBy, sortOn, defaultSort } from './sort'
 
 /**
  * SortMenu sorts by anything that the service sorts by, whether or not it is a column. Rows of
- * the former search do not have its order yet.
+ * the previous search do not have its order yet.
  */
 export function SortMenu({ applied }: { applied: boolean }) {
   const { state, change } = useSearch()
   const { dataset, sort } = state
-  const usual = usualSort(state)
+  const byDefault = defaultSort(state)
   const down = sort?.order === 'desc'
   const Arrow = down ? ArrowDown : ArrowUp
   return (
@@ -26,7 +26,7 @@ export function SortMenu({ applied }: { applied: boolean }) {
             change(e.target.value ? sortOn(unsorted, e.target.value) : unsorted)
           }}
         >
-          <option value="">{usual ? `${fieldOf(dataset, usual.field)?.label} (usual)` : 'Best match'}</option>
+          <option value="">{byDefault ? `${fieldOf(dataset, byDefault.field)?.label} (usual)` : 'Best match'}</option>
           {fieldsOf(tableOf(state)).flatMap((f) =>
             f.sorts ? (
               <option key={f.key} value={f.key}>

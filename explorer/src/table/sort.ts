@@ -2,7 +2,7 @@ import type { Sort } from '../api/queries'
 import type { Dataset } from '../datasets'
 import type { SearchState } from '../search/state'
 
-const usual: Record<Dataset, Sort> = {
+const defaultSorts: Record<Dataset, Sort> = {
   projects: { field: 'last_signal_at', order: 'desc' },
   accounts: { field: 'name', order: 'asc' },
   contacts: { field: 'name', order: 'asc' },
@@ -11,11 +11,11 @@ const usual: Record<Dataset, Sort> = {
 
 type Of = Pick<SearchState, 'dataset' | 'source'> & { query?: string }
 
-/** usualSort is the default order of a search; for a text in Data that of the best match. */
-export const usualSort = ({ dataset, query, source }: Of) => (query && !source ? undefined : usual[dataset])
+/** defaultSort is the default order of a search; for a text in Data by relevance. */
+export const defaultSort = ({ dataset, query, source }: Of) => (query && !source ? undefined : defaultSorts[dataset])
 
 /** orderOf is the effective order of a search. */
-export const orderOf = (state: SearchState): Sort | undefined => state.sort ?? usualSort(state)
+export const orderOf = (state: SearchState): Sort | undefined => state.sort ?? defaultSort(state)
 
 /** sortOn returns the search in the first order of a field: names from A on, all others from the highest. */
 export const sortOn = (state: SearchState, field: string): SearchState => ({

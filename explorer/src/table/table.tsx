@@ -5,7 +5,7 @@ import { outdatedQuery } from '../api/outdated'
 import { Rows } from '../api/pages'
 import { credits, formatMoment, formatNumber } from '../format'
 import { useSearch } from '../search/context'
-import { useRows, type Former } from '../search/use-rows'
+import { useRows, type PreviousRows } from '../search/use-rows'
 import { retryLabel } from '../ui/notice'
 import { useNarrow } from '../ui/use-narrow'
 import { defaults } from './choice'
@@ -13,7 +13,7 @@ import { Chooser } from './chooser'
 import { personToCall, tableOf } from './fields'
 import { Grid } from './grid'
 import { countOf, isPicked, nothing, pick, recordsOf, type Picked, type Selection } from './selection'
-import { NameThem } from './name-them'
+import { LoadNames } from './load-names'
 import { SelectionBar } from './selection-bar'
 import { orderOf } from './sort'
 import { SortMenu } from './sort-menu'
@@ -22,27 +22,32 @@ import { useColumns } from './use-columns'
 interface Props {
   /** How many records match, as far as that is counted. */
   count: number | undefined
-  /** The rows of the former search, in place of those of this one. */
-  former: Former | undefined
+  /** The rows of the previous search, in place of those of this one. */
+  previous: PreviousRows | undefined
 }
 
 /** Table shows the loaded rows, and loads more. */
-export function Table({ count, former }: Props) {
+export function Table({ count, previous }: Props) {
   const { state, body } = useSearch()
   const { dataset } = state
-  const { query, isArranged } = useRows()
+  const { query, isDerived } = useRows()
   const loaded = useMemo(() => new Rows(query.data?.pages ?? []), [query.data])
-  const rows = former?.rows ?? loaded
+  const rows = previous?.rows ?? loaded
   // The rows of the same search and order.
-  const name = JSON.stringify([dataset, former?.of.body ?? body, former ? former.of.sort : state.sort, former?.among])
-  const hasNext = !former && query.hasNextPage
+  const name = JSON.stringify([
+    dataset,
+    previous?.of.body ?? body,
+    previous ? previous.of.sort : state.sort,
+    previous?.previousCount,
+  ])
+  const hasNext = !previous && query.hasNextPage
   // Counts do not search e-mail addresses, so rows may be more.
   const total = hasNext ? Math.max(count ?? 0, rows.length) : rows.length
   const more = () => {
     if (!query.isFetching) void query.fetchNextPage({ cancelRefetch: false })
   }
   const { picked, setPicked, selection } = useSelection(name, rows, total)
-  const reading = useReading(async () => {
+  const readAll = useReadAll(async () => {
     const { hasNextPage, isError } = await query.fetchNextPage({ cancelRefetch: false })
     return hasNextPage && !isError
   })
@@ -51,7 +56,7 @@ export function Table({ count, former }: Props) {
       <Grid
         name={name}
         rows={rows}
-        sort={former ? orderOf({ ...state, ...sortOf(former) }) : orderOf(state)}
+        sort={previous ? orderOf({ ...state, ...sortOf(previous) }) : orderOf(state)}
         total={total}
         loading={query.isFetchingNextPage}
         picked={picked}
@@ -66,33 +71,34 @@ export function Table({ count, former }: Props) {
           onPick={setPicked}
           loaded={rows.length}
           total={total}
-          readRest={reading.begin}
-          busy={reading.busy}
-          stop={reading.stop}
+          readRest={readAll.begin}
+          busy={readAll.busy}
+          stop={readAll.stop}
         />
       )}
       <footer className="foot">
-        {former ? (
+        {previous ? (
           <span>
-            <b>{formatNumber(rows.length)}</b> {former.among ? `of ${formatNumber(former.among)} ` : ''}loaded before
+            <b>{formatNumber(rows.length)}</b>{' '}
+            {previous.previousCount ? `of ${formatNumber(previous.previousCount)} ` : ''}loaded before
           </span>
         ) : (
           <span title={readOf(rows)}>
             <b>{formatNumber(rows.length)}</b> of {count === undefined && hasNext ? '…' : formatNumber(total)} loaded
-            {isArranged && ', arranged here for nothing'}
+            {isDerived && ', arranged here for nothing'}
           </span>
         )}
-        <SortMenu applied={!former} />
+        <SortMenu applied={!previous} />
         <NarrowChooser />
-        {!former && query.error ? (
+        {!previous && query.error ? (
           <span className="problem" role="alert">
             The next rows did not come: {query.error.message}.
           </span>
         ) : null}
-        <NameThem rows={rows} />
+        <LoadNames rows={rows} />
         <Outdated rows={rows} />
         {hasNext && <More price={Math.min(pageSize, total - rows.length || pageSize)} query={query} more={more} />}
-        {isArranged && count !== undefined && count !== rows.length && (
+        {isDerived && count !== undefined && count !== rows.length && (
           <button className="button" disabled={query.isFetching} onClick={() => void query.refetch()}>
             {formatNumber(count)} match by now. Load them anew · {credits(Math.min(pageSize, count))}
           </button>
@@ -102,7 +108,7 @@ export function Table({ count, former }: Props) {
   )
 }
 
-const sortOf = ({ of: { sort } }: Former) => ({ sort }) as { sort?: NonNullable<typeof sort> }
+const sortOf = ({ of: { sort } }: PreviousRows) => ({ sort }) as { sort?: NonNullable<typeof sort> }
 
 /** readOf is when rows were read, and from which release. */
 function readOf(rows: Rows): string | undefined {
@@ -116,15 +122,15 @@ function Outdated({ rows }: { rows: Rows }) {
   const { data: changed } = useQuery(outdatedQuery(workspace.id, state.dataset))
   const count = changed.size === 0 ? 0 : rows.ids().filter((id) => changed.has(id)).length
   const client = useQueryClient()
-  const again = useMutation(reloadRecords(client, workspace.id, state.dataset))
+  const reload = useMutation(reloadRecords(client, workspace.id, state.dataset))
   if (count === 0) return null
   const ids = rows.ids().filter((id) => changed.has(id))
   return (
     <span role="status">
       {formatNumber(count)} of these {count === 1 ? 'has' : 'have'} changed since.{' '}
       {!state.source && (
-        <button className="link" disabled={again.isPending} onClick={() => again.mutate(ids.slice(0, 100))}>
-          {again.error ? retryLabel(Math.min(count, 100)) : `Read again · up to ${credits(Math.min(count, 100))}`}
+        <button className="link" disabled={reload.isPending} onClick={() => reload.mutate(ids.slice(0, 100))}>
+          {reload.error ? retryLabel(Math.min(count, 100)) : `Read again · up to ${credits(Math.min(count, 100))}`}
         </button>
       )}
     </span>
@@ -158,7 +164,7 @@ function useSelection(name: string, rows: Rows, total: number) {
   const [of, setOf] = useState(name)
   if (of !== name) {
     setOf(name)
-    setPicked(among(picked, rows))
+    setPicked(restrictedTo(picked, rows))
   }
   const count = countOf(picked, total)
   const ids = useMemo(() => (count > 0 ? rows.ids().filter((id) => isPicked(picked, id)) : []), [rows, picked, count])
@@ -173,7 +179,7 @@ function useSelection(name: string, rows: Rows, total: number) {
   return { picked, setPicked, selection }
 }
 
-const among = (picked: Picked, rows: Rows): Picked =>
+const restrictedTo = (picked: Picked, rows: Rows): Picked =>
   picked.all || picked.ids.size === 0
     ? nothing
     : pick(
@@ -182,8 +188,8 @@ const among = (picked: Picked, rows: Rows): Picked =>
         true,
       )
 
-/** useReading reads page after page until one is the last, or until it is stopped. */
-function useReading(readNext: () => Promise<boolean>) {
+/** useReadAll reads page after page until one is the last, or until it is stopped. */
+function useReadAll(readNext: () => Promise<boolean>) {
   const [busy, setBusy] = useState(false)
   const stopped = useRef(false)
   useEffect(() => {

@@ -53,7 +53,7 @@ export function useActions({ rows, columns, active, picked, onPick, onEnd }: Opt
     if (state.record) open(next)
     if (by > 0 && next >= rows.length - 1) onEnd?.()
   }
-  const moveAside = (by: number) => {
+  const moveColumn = (by: number) => {
     movingRef.current = true
     const next = Math.min(columns.length - 1, (active.column ?? -1) + by)
     active.setColumn(next < 0 ? undefined : next)
@@ -83,5 +83,5 @@ export function useActions({ rows, columns, active, picked, onPick, onEnd }: Opt
     },
     [columns, movingRef, setColumn],
   )
-  return { open, select, selectTo, move, moveAside, copy, edit, edited, editing }
+  return { open, select, selectTo, move, moveColumn, copy, edit, edited, editing }
 }

@@ -3,7 +3,7 @@ import type { Rows } from '../api/pages'
 import { nothing, pick, type Picked } from './selection'
 import type { Actions } from './use-actions'
 import type { Active } from './use-active'
-import { heights } from './use-sight'
+import { heights } from './use-virtual-rows'
 
 interface Options {
   rows: Rows
@@ -44,8 +44,8 @@ export function useInput({ rows, active, act, scroller, narrow, opened, picked, 
     if (e.key === 'ArrowUp' && active.row === 0 && !e.shiftKey && !narrow) {
       scroller.current?.querySelector<HTMLElement>('.head [data-key] button, .head [data-key]')?.focus()
     } else if (step) act.move(step, e.shiftKey)
-    else if (e.key === 'ArrowRight') act.moveAside(1)
-    else if (e.key === 'ArrowLeft') act.moveAside(-1)
+    else if (e.key === 'ArrowRight') act.moveColumn(1)
+    else if (e.key === 'ArrowLeft') act.moveColumn(-1)
     else if (e.key === 'F2') act.edit(active.row, active.column)
     else if (e.key === 'Enter') {
       if (active.column === undefined || !act.edit(active.row, active.column)) act.open(active.row)

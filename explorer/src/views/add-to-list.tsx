@@ -1,7 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Book } from '../api/book'
-import { addRecords, newList, recordsChanged, undoAddRecords, saveView, viewQuery, type View } from '../api/views'
+import { addRecords, newList, updateViewRecords, undoAddRecords, saveView, viewQuery, type View } from '../api/views'
 import { link } from '../address'
 import { counted } from '../datasets'
 import { useSearch } from '../search/context'
@@ -40,7 +40,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
       if (!list) return
       const before = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
       const outcomes = await batch.start(ids, (some) => addRecords(workspace.id, list.id, some))
-      recordsChanged(client, before)
+      updateViewRecords(client, before)
       const [only] = outcomes
       if (outcomes.length !== 1 || only?.status !== 'ok') return
       const after = await client.fetchQuery({ ...viewQuery(workspace.id, list.id), staleTime: 0 })
@@ -62,7 +62,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
           ids={ids}
           again={(left) => {
             const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
-            void run.then(() => recordsChanged(client, chosen))
+            void run.then(() => updateViewRecords(client, chosen))
           }}
           done={onClose}
         >

@@ -4,7 +4,7 @@ import { go } from '../address'
 import { runAll } from '../api/batch'
 import type { Book } from '../api/book'
 import { Rows } from '../api/pages'
-import { addRecords, newList, recordsChanged, saveView, type View } from '../api/views'
+import { addRecords, newList, updateViewRecords, saveView, type View } from '../api/views'
 import { counted } from '../datasets'
 import { credits, formatNumber } from '../format'
 import { useSearch } from '../search/context'
@@ -61,7 +61,7 @@ export function AsList({ book, name, count, onClose }: Props) {
       }
       const list = (made.current ??= await saveView(workspace.id, newList(book, name)))
       await runAll(idsOf(), (some) => addRecords(workspace.id, list.id, some))
-      recordsChanged(client, list)
+      updateViewRecords(client, list)
       notify(`“${list.name}” has ${counted(idsOf().length, book)}`)
       onClose()
       go(addressOf(list))

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { undoRemoveRecords, datasetOf, recordsChanged, removeRecords, type View } from '../api/views'
+import { undoRemoveRecords, datasetOf, updateViewRecords, removeRecords, type View } from '../api/views'
 import { counted } from '../datasets'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
@@ -23,7 +23,7 @@ export default function RemoveFromList({ list, ids, onClose }: Props) {
   const remove = async () => {
     const outcomes = await batch.start(ids, (some) => removeRecords(workspace.id, list.id, some))
     const removed = outcomes.filter((o) => o.status === 'ok').map((o) => o.id)
-    const putBack = recordsChanged(client, list, removed)
+    const putBack = updateViewRecords(client, list, removed)
     if (removed.length < new Set(ids).size) return
     notify(`${what} removed from “${list.name}”`, () => undoRemoveRecords(client, list, removed).then(putBack))
     onClose()

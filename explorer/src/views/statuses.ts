@@ -17,7 +17,7 @@ export interface Setting {
   tags: string[]
 }
 
-/** changeOf is the change of a record. Tags are replaced as a whole, so it includes the former ones. */
+/** changeOf is the change of a record. Tags are replaced as a whole, so it includes the previous ones. */
 export function changeOf({ next, tags }: Setting, had: Annotations | null): Partial<Annotations> {
   const before = had?.tags ?? []
   const missing = tags.filter((t) => !before.includes(t))
@@ -30,12 +30,12 @@ export function backOf(change: Partial<Annotations>, had: Annotations | null): P
 }
 
 /**
- * settingAll changes many records. undo restores the former values of the changed ones, and
+ * settingAll changes many records. undo restores the previous values of the changed ones, and
  * removes those from the book that were not in it; a record that somebody has changed since is
  * not touched. It returns how many were not.
  */
 export function settingAll(client: QueryClient, workspace: string, book: Book, setting: Setting) {
-  /** The former and the new values of each changed record. */
+  /** The previous and the new values of each changed record. */
   const done = new Map<string, { had: Annotations | null; change: Partial<Annotations>; since: Annotations }>()
   const show = (ids: string[], results: BatchResult[]) => {
     const shown = ids.flatMap((id, i) => {

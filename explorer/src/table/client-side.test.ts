@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { Body } from '../api/body'
 import { Page, Rows } from '../api/pages'
 import type { AnyRecord } from '../datasets'
-import { arranged, narrowing, orderOf, type RowsOf } from './in-place'
+import { deriveRows, clientFilter, sortedPositions, type RowsQuery } from './client-side'
 
 const project = (id: string, values: object) => ({ id, name: id, ...values }) as AnyRecord
 const records = [
@@ -12,15 +12,15 @@ const records = [
   project('d', { stage: 'filed', cost: 5, permitted_at: '2026-04-01T00:00:00.000Z', city: 'Calgary' }),
 ]
 const rows = new Rows([new Page(records.slice(0, 2), 'x'), new Page(records.slice(2), undefined)])
-const all: RowsOf = { body: {}, sort: undefined }
+const all: RowsQuery = { body: {}, sort: undefined }
 const find = (body: Body, from: Body = {}) => {
-  const test = narrowing('projects', from, body)
+  const test = clientFilter('projects', from, body)
   return test && records.filter(test).map((r) => r.id)
 }
 const filter = (key: string, value: unknown): Body => ({ filters: { [key]: { value } } })
 
-describe('conditions on rows that are loaded', () => {
-  it('are judged as the service does: values, inclusive ranges, whole days, what is unknown', () => {
+describe('filtering loaded rows', () => {
+  it('matches as the service does: values, inclusive ranges, whole days, unknown values', () => {
     expect(find(filter('stage', ['PERMITTED']))).toEqual(['b', 'c'])
     expect(find(filter('cost', [5, 19.99]))).toEqual(['a', 'd'])
     expect(find(filter('cost', [20, null]))).toEqual(['c'])
@@ -30,7 +30,7 @@ describe('conditions on rows that are loaded', () => {
     expect(find({ filters: { cost: { known: true }, stage: { value: ['filed'] } } })).toEqual(['a', 'd'])
   })
 
-  it('may narrow those before, and widen none', () => {
+  it('may narrow a previous search, but not widen it', () => {
     expect(find(filter('stage', ['filed']), filter('stage', ['filed', 'permitted']))).toEqual(['a', 'd'])
     expect(find(filter('cost', [5, 10]), filter('cost', [1, null]))).toEqual(['a', 'd'])
     expect(find(filter('cost', [1, null]), { filters: { cost: { known: true } } })).toEqual(['a', 'c', 'd'])
@@ -45,7 +45,7 @@ describe('conditions on rows that are loaded', () => {
       expect(find(to, from)).toBeUndefined()
   })
 
-  it('on texts, places and relations, and those that move within a day, are left to the service', () => {
+  it('leaves texts, places, relations, and times that move within a day to the service', () => {
     for (const body of [
       filter('city', ['Calgary']),
       filter('name', ['a']),
@@ -57,27 +57,27 @@ describe('conditions on rows that are loaded', () => {
       expect(find(body)).toBeUndefined()
   })
 
-  it('ask for one value of a list in the singular', () => {
+  it('matches a list by the singular name of its filter', () => {
     const firms = [
       { id: 'x', account_types: ['developer', 'owner'] },
       { id: 'y', account_types: [] },
     ] as unknown as AnyRecord[]
-    const test = narrowing('accounts', {}, filter('account_type', ['owner']))
+    const test = clientFilter('accounts', {}, filter('account_type', ['owner']))
     expect(test && firms.filter(test).map((r) => r.id)).toEqual(['x'])
   })
 })
 
-describe('the order of rows that are loaded', () => {
+describe('sorting loaded rows', () => {
   const by = (field: string, order: 'asc' | 'desc', of = records) =>
-    orderOf('projects', { field, order }, of)?.map((i) => of[i]?.id)
+    sortedPositions('projects', { field, order }, of)?.map((i) => of[i]?.id)
 
-  it('has ties by id and what is unknown last, in both orders', () => {
+  it('sorts ties by id and unknown values last, in both orders', () => {
     expect(by('cost', 'desc')).toEqual(['c', 'a', 'd', 'b'])
     expect(by('cost', 'asc')).toEqual(['a', 'd', 'c', 'b'])
     expect(by('permitted_at', 'desc')).toEqual(['d', 'c', 'a', 'b'])
   })
 
-  it('takes names that fold to their small letters, and no others', () => {
+  it('sorts only names whose folding is their lower case', () => {
     const named = (...names: string[]) => names.map((name, i) => project(String(i), { name }))
     expect(by('name', 'asc', named('bow', 'Arbour', 'arbor'))).toEqual(['2', '1', '0'])
     expect(by('name', 'asc', named('bow', 'Élan'))).toBeUndefined()
@@ -85,10 +85,10 @@ describe('the order of rows that are loaded', () => {
   })
 })
 
-describe('rows in place', () => {
-  const ids = (now: RowsOf, from = all) => arranged('projects', from, rows, now)?.ids
+describe('derived rows', () => {
+  const ids = (now: RowsQuery, from = all) => deriveRows('projects', from, rows, now)?.ids
 
-  it('are those of the search, as they were or in its order', () => {
+  it('are the rows of the search, in the same order or in its own', () => {
     expect(ids({ body: filter('stage', ['permitted']), sort: undefined })).toEqual(['b', 'c'])
     expect(ids({ body: filter('stage', ['filed']), sort: { field: 'cost', order: 'desc' } })).toEqual(['a', 'd'])
     expect(ids({ body: {}, sort: { field: 'relevance', order: 'desc' } })).toBeUndefined()
@@ -97,7 +97,7 @@ describe('rows in place', () => {
   })
 
   it('are read by their position', () => {
-    const page = arranged('projects', all, rows, { body: {}, sort: { field: 'cost', order: 'desc' } })
+    const page = deriveRows('projects', all, rows, { body: {}, sort: { field: 'cost', order: 'desc' } })
     expect(page?.next).toBeUndefined()
     expect(page?.rows.map((r) => r.id)).toEqual(['c', 'a', 'd', 'b'])
     expect(new Rows(page ? [page] : []).at(1)).toEqual(records[0])

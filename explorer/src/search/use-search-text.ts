@@ -8,8 +8,8 @@ import type { SearchState } from './state'
  */
 const pauses = { suggest: 150, count: 300 }
 
-/** useTyped has the text of the search box. The address follows it once typing pauses; paused is called before that. */
-export function useTyped(paused: (text: string) => void) {
+/** useSearchText has the text of the search box. The address follows it once typing pauses; paused is called before that. */
+export function useSearchText(onPause: (text: string) => void) {
   const { state, change } = useSearch()
   const [text, setText] = useState(state.query)
   const [shown, setShown] = useState(state.query)
@@ -44,7 +44,7 @@ export function useTyped(paused: (text: string) => void) {
   const applySoon = (value: string) => {
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
-      paused(value)
+      onPause(value)
       timer.current = setTimeout(() => apply(value), pauses.count - pauses.suggest)
     }, pauses.suggest)
   }

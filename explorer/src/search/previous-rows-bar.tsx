@@ -3,20 +3,20 @@ import { credits, formatNumber } from '../format'
 import { fieldOf, tableOf } from '../table/fields'
 import { orderOf } from '../table/sort'
 import { useSearch } from './context'
-import type { Former } from './use-rows'
+import type { PreviousRows } from './use-rows'
 
 interface Props {
-  former: Former
+  previous: PreviousRows
   price: number
   /** The price is not known yet, or the rows are loading. */
   busy: boolean
   load: () => void
 }
 
-/** FormerBar says that the visible rows are of the former search, and shows the price of new ones. */
-export function FormerBar({ former, price, busy, load }: Props) {
+/** PreviousRowsBar says that the visible rows are of the previous search, and shows the price of new ones. */
+export function PreviousRowsBar({ previous, price, busy, load }: Props) {
   const { state, body } = useSearch()
-  const { rows, among, of } = former
+  const { rows, previousCount, of } = previous
   const sort = orderOf(state)
   const reordered = JSON.stringify(of.body) === JSON.stringify(body)
   const label = sort && (fieldOf(tableOf(state), sort.field)?.label ?? sort.field)
@@ -31,8 +31,8 @@ export function FormerBar({ former, price, busy, load }: Props) {
       <p role="status">
         {reordered
           ? `These ${many(rows.length)} are in the order of before.`
-          : among
-            ? `${formatNumber(rows.length)} of the ${many(among)} that were loaded match.`
+          : previousCount
+            ? `${formatNumber(rows.length)} of the ${many(previousCount)} that were loaded match.`
             : `These ${many(rows.length)} are of the search before.`}
       </p>
       <button className="button primary" disabled={busy} onClick={load}>
@@ -43,7 +43,7 @@ export function FormerBar({ former, price, busy, load }: Props) {
         className="icon-button"
         aria-label="Put these rows away"
         title="Put these rows away"
-        onClick={former.drop}
+        onClick={previous.drop}
       >
         <X size={15} aria-hidden />
       </button>

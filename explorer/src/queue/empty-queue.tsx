@@ -1,8 +1,8 @@
 import { link } from '../address'
 import { format, type QueueState } from './state'
 
-/** NothingFollowed explains the queue to a workspace that follows no type of signal. */
-export function NothingFollowed() {
+/** NoSubscriptions explains the queue to a workspace that follows no type of signal. */
+export function NoSubscriptions() {
   return (
     <div className="notice">
       <h2>No type of signal is followed</h2>
@@ -18,8 +18,8 @@ export function NothingFollowed() {
   )
 }
 
-/** NothingFound says why the queue has no signal to show. */
-export function NothingFound({ state }: { state: QueueState }) {
+/** EmptyQueue says why the queue has no signal to show. */
+export function EmptyQueue({ state }: { state: QueueState }) {
   return (
     <div className="notice">
       <h2>{state.dismissed ? 'Nothing is dismissed' : 'Nothing is unread'}</h2>

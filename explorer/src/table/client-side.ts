@@ -1,4 +1,4 @@
-import { Arranged, Rows } from '../api/pages'
+import { DerivedPage, Rows } from '../api/pages'
 import type { Body } from '../api/body'
 import { rows as members, sorts, type TableName } from '../api/rows'
 import type { Sort } from '../api/queries'
@@ -6,7 +6,7 @@ import type { AnyRecord } from '../datasets'
 import { valueOf } from '../search/columns'
 import { endOf } from '../search/relative'
 
-// Searches that follow from loaded rows: conditions on numbers, dates and closed values in the
+// Searches that are computed from loaded rows: conditions on numbers, dates and closed values in the
 // rows, and orders that the service would also give. Everything else is requested from the API.
 
 type Test = (record: AnyRecord) => boolean
@@ -28,8 +28,8 @@ function testOf(table: TableName, key: string, { value, known }: Filter): Test |
   const type = member && members[table][member]
   if (!member || !type) return undefined
   const of = (record: AnyRecord) => valueOf(record, member)
-  const judged = type === 'number' || type === 'date' || type === 'enum' || key === 'account_type'
-  if (!judged) return undefined
+  const comparable = type === 'number' || type === 'date' || type === 'enum' || key === 'account_type'
+  if (!comparable) return undefined
   if (known !== undefined) return (record) => (of(record) !== undefined) === known
   if (!Array.isArray(value)) return undefined
   if (type === 'number' || type === 'date') {
@@ -40,10 +40,10 @@ function testOf(table: TableName, key: string, { value, known }: Filter): Test |
       return at !== undefined && at >= ends[0] && at <= ends[1]
     }
   }
-  const wanted = new Set(value.map((v) => String(v).toLowerCase()))
+  const values = new Set(value.map((v) => String(v).toLowerCase()))
   return (record) => {
     const has = of(record)
-    return (Array.isArray(has) ? has : [has]).some((v) => typeof v === 'string' && wanted.has(v.toLowerCase()))
+    return (Array.isArray(has) ? has : [has]).some((v) => typeof v === 'string' && values.has(v.toLowerCase()))
   }
 }
 
@@ -64,7 +64,7 @@ function boundsOf(type: 'number' | 'date', [from, to]: unknown[]): [number, numb
   return first === undefined || last === undefined ? undefined : [first, last]
 }
 
-/** isWithin reports whether everything that matches a filter also matches the former, different one. */
+/** isWithin reports whether everything that matches a filter also matches another, previous one. */
 function isWithin(table: TableName, key: string, before: Filter, now: Filter): boolean {
   if (before.known === true) return now.value !== undefined
   if (!Array.isArray(before.value) || !Array.isArray(now.value)) return false
@@ -80,17 +80,17 @@ function isWithin(table: TableName, key: string, before: Filter, now: Filter): b
 const equal = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 
 /**
- * narrowing tests which rows of one search another one also finds, if it finds no others;
- * undefined if that is not known.
+ * clientFilter tests which rows of one search another one also finds, if it finds no others;
+ * undefined if only the service can tell.
  */
-export function narrowing(table: TableName, before: Body, now: Body): Test | undefined {
-  const { filters: former = {}, ...restBefore } = before
-  const { filters: wanted = {}, ...restNow } = now
-  if (!equal(sorted(restBefore), sorted(restNow)) || Object.keys(former).some((key) => !(key in wanted)))
+export function clientFilter(table: TableName, before: Body, now: Body): Test | undefined {
+  const { filters: previous = {}, ...restBefore } = before
+  const { filters: next = {}, ...restNow } = now
+  if (!equal(sorted(restBefore), sorted(restNow)) || Object.keys(previous).some((key) => !(key in next)))
     return undefined
   const tests: Test[] = []
-  for (const [key, filter] of Object.entries(wanted) as [string, Filter][]) {
-    const known = former[key] as Filter | undefined
+  for (const [key, filter] of Object.entries(next) as [string, Filter][]) {
+    const known = previous[key] as Filter | undefined
     if (equal(known, filter)) continue
     const test = testOf(table, key, filter)
     if (!test || (known && !isWithin(table, key, known, filter))) return undefined
@@ -104,8 +104,8 @@ const sorted = (o: object) => Object.entries(o).sort(([a], [b]) => (a < b ? -1 :
 /** Names whose folding is their lower case: others are compared by the service. */
 const plain = /^[\x20-\x5f\x61-\x7e]*$/
 
-/** orderOf sorts rows as the service does: ties by id, unknown values last. Undefined where only the service can. */
-export function orderOf(table: TableName, { field, order }: Sort, records: AnyRecord[]): number[] | undefined {
+/** sortedPositions are the positions of rows in the order of the service: ties by id, unknown values last. Undefined where only the service can. */
+export function sortedPositions(table: TableName, { field, order }: Sort, records: AnyRecord[]): number[] | undefined {
   const type = members[table][field]
   if (!type || !sorts[table].includes(field)) return undefined
   const keys = records.map((record): string | number | undefined => {
@@ -129,25 +129,25 @@ export function orderOf(table: TableName, { field, order }: Sort, records: AnyRe
 }
 
 /** The search of rows. */
-export interface RowsOf {
+export interface RowsQuery {
   body: Body
   sort: Sort | undefined
 }
 
 /**
- * arranged are the rows of another, completely loaded search, as this one has them; undefined if
- * only the service knows.
+ * deriveRows filters and sorts the rows of a completely loaded search for another search; undefined if
+ * only the service can.
  */
-export function arranged(table: TableName, from: RowsOf, rows: Rows, now: RowsOf): Arranged | undefined {
-  const test = narrowing(table, from.body, now.body)
+export function deriveRows(table: TableName, from: RowsQuery, rows: Rows, now: RowsQuery): DerivedPage | undefined {
+  const test = clientFilter(table, from.body, now.body)
   if (!test) return undefined
   const all = Array.from({ length: rows.length }, (_, i) => rows.at(i))
   let order = all.flatMap((record, i) => (record && test(record) ? [i] : []))
   if (!equal(from.sort, now.sort)) {
     const found = order.flatMap((i) => all[i] ?? [])
-    const within = now.sort && orderOf(table, now.sort, found)
+    const within = now.sort && sortedPositions(table, now.sort, found)
     if (!within) return undefined
     order = within.map((i) => order[i] ?? 0)
   }
-  return new Arranged(rows, order)
+  return new DerivedPage(rows, order)
 }

@@ -1,7 +1,7 @@
 import type { AnyRecord } from '../datasets'
 
-/** Copied is a copyable value of a record. */
-export interface Copied {
+/** CopyValue is a copyable value of a record. */
+export interface CopyValue {
   /** What it is, as the beginning of a sentence. */
   name: string
   text: string
@@ -11,8 +11,8 @@ export interface Copied {
 
 const keys: Record<string, string> = { p: 'phone', a: 'address' }
 
-/** copiedOf is the value that a button beside a field copies, undefined if there is none. */
-export function copiedOf(record: AnyRecord, field: string): Copied | undefined {
+/** copyValueOf is the value that a button beside a field copies, undefined if there is none. */
+export function copyValueOf(record: AnyRecord, field: string): CopyValue | undefined {
   const text = (record as unknown as Record<string, unknown>)[field]
   if (typeof text !== 'string' || text === '') return undefined
   switch (field) {
@@ -30,15 +30,15 @@ export function copiedOf(record: AnyRecord, field: string): Copied | undefined {
   return undefined
 }
 
-/** copied is the value that a key copies of a record, or of the page. */
-export function copied(record: AnyRecord, key: string): Copied | undefined {
+/** copyValueForKey is the value that a key copies of a record, or of the page. */
+export function copyValueForKey(record: AnyRecord, key: string): CopyValue | undefined {
   if (key === 'l') return { name: 'The link', text: location.href }
   const field = Object.hasOwn(keys, key) ? keys[key] : undefined
-  return field === undefined ? undefined : copiedOf(record, field)
+  return field === undefined ? undefined : copyValueOf(record, field)
 }
 
-/** secure is an address that is safe as a link: https, without a name or password in it. Undefined for others. */
-export function secure(text: string): string | undefined {
+/** safeLink is an address that is safe as a link: https, without a name or password in it. Undefined for others. */
+export function safeLink(text: string): string | undefined {
   if (!/^https:\/\//i.test(text) || !URL.canParse(text)) return undefined
   const { href, username, password } = new URL(text)
   return username || password ? undefined : href

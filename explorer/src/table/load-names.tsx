@@ -5,7 +5,7 @@ import { batchQuery, findLoaded } from '../api/queries'
 import { maxFirms, toCallQuery, type Names } from '../api/related-names'
 import { counted, nouns, type AnyRecord, type Dataset } from '../datasets'
 import { credits } from '../format'
-import { mostNamed, valueOf, type Column } from '../search/columns'
+import { maxNamed, valueOf, type Column } from '../search/columns'
 import { useSearch } from '../search/context'
 import { namedBy } from '../search/names'
 import { retryLabel } from '../ui/notice'
@@ -13,19 +13,19 @@ import { useNarrow } from '../ui/use-narrow'
 import { useColumns } from './use-columns'
 
 /** How many records one request reads by their ids. */
-const batch = 100
+const batchSize = 100
 
 /** How many columns a card of a narrow page has. */
-const onCards = 4
+const cardColumns = 4
 
-/** NameThem offers to read the missing names of the columns, for a credit each. */
-export function NameThem({ rows }: { rows: Rows }) {
+/** LoadNames offers to load the missing names of the columns, for a credit each. */
+export function LoadNames({ rows }: { rows: Rows }) {
   const { columns, names } = useColumns()
   const narrow = useNarrow()
   // A card has the first columns only.
-  return (narrow ? columns.slice(0, onCards) : columns)
+  return (narrow ? columns.slice(0, cardColumns) : columns)
     .filter((c) => c.kind === 'ids' || c.kind === 'person')
-    .map((c) => <NameOne key={c.key} column={c} rows={rows} names={names} />)
+    .map((c) => <LoadColumnNames key={c.key} column={c} rows={rows} names={names} />)
 }
 
 interface Props {
@@ -34,23 +34,23 @@ interface Props {
   names: Names
 }
 
-function NameOne({ column, rows, names }: Props) {
+function LoadColumnNames({ column, rows, names }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
   const toCall = column.kind === 'person'
   const dataset: Dataset = toCall ? 'contacts' : (namedBy(column.key) ?? 'accounts')
-  const wanted = useMemo(
-    () => (toCall ? firmsWithout(rows, names) : idsWithout(rows, column.key, names)),
+  const ids = useMemo(
+    () => (toCall ? firmsWithoutContact(rows, names) : unnamedIds(rows, column.key, names)),
     [rows, column.key, toCall, names],
   )
-  const paid = toCall ? 0 : wanted.filter((id) => findLoaded(client, workspace.id, dataset, id)).length
-  const options = toCall ? toCallQuery(workspace.id, wanted) : batchQuery(workspace.id, dataset, wanted)
+  const paid = toCall ? 0 : ids.filter((id) => findLoaded(client, workspace.id, dataset, id)).length
+  const options = toCall ? toCallQuery(workspace.id, ids) : batchQuery(workspace.id, dataset, ids)
   const query = useQuery(options as UseQueryOptions<AnyRecord[], Error, AnyRecord[], QueryKey>)
-  if (wanted.length === 0) return null
-  const price = wanted.length - paid
+  if (ids.length === 0) return null
+  const price = ids.length - paid
   const what = toCall
-    ? `Name whom to call at ${wanted.length === 1 ? 'this firm' : counted(wanted.length, 'accounts')}`
-    : `Name ${wanted.length === 1 ? `this ${nouns[dataset].one}` : counted(wanted.length, dataset)}`
+    ? `Name whom to call at ${ids.length === 1 ? 'this firm' : counted(ids.length, 'accounts')}`
+    : `Name ${ids.length === 1 ? `this ${nouns[dataset].one}` : counted(ids.length, dataset)}`
   return (
     <button
       className="button"
@@ -63,28 +63,28 @@ function NameOne({ column, rows, names }: Props) {
   )
 }
 
-/** The ids in the cells of a page, by column, so that pages need not be unpacked again for them. */
+/** The ids in the cells of a page, by column, cached, so that pages are unpacked once for them. */
 const named = new WeakMap<Page, Map<string, string[]>>()
 
 function namedOn(page: Page, key: string): string[] {
   const byKey = named.get(page) ?? new Map<string, string[]>()
   named.set(page, byKey)
-  const found = byKey.get(key) ?? page.rows.flatMap((r) => ((valueOf(r, key) ?? []) as string[]).slice(0, mostNamed))
+  const found = byKey.get(key) ?? page.rows.flatMap((r) => ((valueOf(r, key) ?? []) as string[]).slice(0, maxNamed))
   byKey.set(key, found)
   return found
 }
 
-/** idsWithout are ids of rows without a name yet, among those that cells name. */
-function idsWithout(rows: Rows, key: string, { records }: Names): string[] {
+/** unnamedIds are ids of rows without a name yet, among those that cells name. */
+function unnamedIds(rows: Rows, key: string, { records }: Names): string[] {
   const found = new Set<string>()
   for (const page of rows.pages) {
     for (const id of namedOn(page, key)) if (!records.has(id)) found.add(id)
-    if (found.size >= batch) break
+    if (found.size >= batchSize) break
   }
-  return [...found].slice(0, batch)
+  return [...found].slice(0, batchSize)
 }
 
-const firmsWithout = (rows: Rows, { toCall }: Names): string[] =>
+const firmsWithoutContact = (rows: Rows, { toCall }: Names): string[] =>
   rows
     .ids()
     .filter((id) => !toCall.has(id))

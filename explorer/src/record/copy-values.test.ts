@@ -1,20 +1,20 @@
 import { expect, it } from 'vitest'
 import type { AnyRecord } from '../datasets'
-import { copied, copiedOf, secure } from './copied'
+import { copyValueForKey, copyValueOf, safeLink } from './copy-values'
 
 const record = (members: object) => ({ id: 'r', name: 'Record', city: 'Calgary', state: 'AB', ...members }) as AnyRecord
 
 it('copies a phone number and an address with its place, by their keys', () => {
   const project = record({ address: '123 8 AV SE', country: 'CA', phone: null })
-  expect(copied(project, 'a')?.text).toBe('123 8 AV SE, Calgary, AB, CA')
-  expect(copied(project, 'p')).toBeUndefined()
-  expect(copied(record({ phone: '+1 403 555 0100' }), 'p')).toEqual({
+  expect(copyValueForKey(project, 'a')?.text).toBe('123 8 AV SE, Calgary, AB, CA')
+  expect(copyValueForKey(project, 'p')).toBeUndefined()
+  expect(copyValueForKey(record({ phone: '+1 403 555 0100' }), 'p')).toEqual({
     name: 'The phone number',
     text: '+1 403 555 0100',
     key: 'p',
   })
-  expect(copied(project, 'constructor')).toBeUndefined()
-  expect(copiedOf(record({ notes: 'ours' }), 'notes')).toBeUndefined()
+  expect(copyValueForKey(project, 'constructor')).toBeUndefined()
+  expect(copyValueOf(record({ notes: 'ours' }), 'notes')).toBeUndefined()
 })
 
 it.each([
@@ -28,5 +28,5 @@ it.each([
   ['data:text/html,<script>', undefined],
   ['//evil.example', undefined],
 ])('links to %s', (text, to) => {
-  expect(secure(text)).toBe(to)
+  expect(safeLink(text)).toBe(to)
 })

@@ -1,27 +1,27 @@
-import './not-saved.css'
+import './unsaved-edits.css'
 import { useQueryClient } from '@tanstack/react-query'
 import { link, useAddress } from '../address'
 import { Conflict, type Book } from '../api/book'
 import { capital, labelOf } from '../datasets'
 import { pathOf } from '../source'
-import { again, drop, useUnsaved, type Edit } from './unsaved'
+import { retry, discard, useUnsaved, type Edit } from './unsaved'
 
-/** NotSavedElsewhere has the unsaved edits of records that are not in the drawer. */
-export function NotSavedElsewhere() {
+/** UnsavedEdits has the unsaved edits of records that are not in the drawer. */
+export function UnsavedEdits() {
   const { path } = useAddress()
   const edits = useUnsaved().filter((edit) => !path.endsWith(`/${recordOf(edit).id}`))
   if (edits.length === 0) return null
   return (
     <div className="not-saved-elsewhere">
       {edits.map((edit) => (
-        <NotSaved key={edit.mutationId} edit={edit} elsewhere />
+        <UnsavedEdit key={edit.mutationId} edit={edit} outsideDrawer />
       ))}
     </div>
   )
 }
 
-/** NotSaved says what is not saved, and why. */
-export function NotSaved({ edit, elsewhere }: { edit: Edit; elsewhere?: boolean }) {
+/** UnsavedEdit says what is not saved, and why. */
+export function UnsavedEdit({ edit, outsideDrawer }: { edit: Edit; outsideDrawer?: boolean }) {
   const client = useQueryClient()
   const { error, variables } = edit.state
   const next = variables?.next
@@ -35,7 +35,7 @@ export function NotSaved({ edit, elsewhere }: { edit: Edit; elsewhere?: boolean 
       <p>
         <b>
           {what.join(', ')}
-          {elsewhere && (
+          {outsideDrawer && (
             <>
               {' '}
               of <bdi>{String(edit.meta?.name)}</bdi>
@@ -47,16 +47,16 @@ export function NotSaved({ edit, elsewhere }: { edit: Edit; elsewhere?: boolean 
       </p>
       <div className="actions">
         {!(error instanceof Conflict) && (
-          <button className="button" onClick={() => again(edit)}>
+          <button className="button" onClick={() => retry(edit)}>
             Try again
           </button>
         )}
-        {elsewhere && (
+        {outsideDrawer && (
           <a className="button" {...link(pathOf(recordOf(edit)))}>
             Open it
           </a>
         )}
-        <button className="button" onClick={() => drop(client, edit)}>
+        <button className="button" onClick={() => discard(client, edit)}>
           Discard
         </button>
       </div>

@@ -5,10 +5,10 @@ import type { Active } from './use-active'
 /** Heights in pixels: of a row of a table, of a card on a narrow page, and of the names of the columns. */
 export const heights = { row: 36, card: 64, head: 32 }
 /** The next page is read when the user scrolls and this many loaded rows are left below. */
-const ahead = 5
+const prefetchDistance = 5
 
 /** The scroll position of each table, in pixels, restored on return. */
-const offsets = new Map<string, number>()
+const scrollOffsets = new Map<string, number>()
 
 interface Options {
   /** Identifies the search. */
@@ -24,10 +24,10 @@ interface Options {
   onEnd: (() => void) | undefined
 }
 
-/** useSight returns the visible rows, and scrolls the active one into view. */
-export function useSight({ name, count, narrow, scroller, active: { row, movingRef }, opened, onEnd }: Options) {
+/** useVirtualRows virtualizes the rows, and scrolls the active one into view. */
+export function useVirtualRows({ name, count, narrow, scroller, active: { row, movingRef }, opened, onEnd }: Options) {
   useEffect(() => {
-    void scroller.current?.scrollTo(0, offsets.get(name) ?? 0)
+    void scroller.current?.scrollTo(0, scrollOffsets.get(name) ?? 0)
   }, [name, scroller])
   // The compiler of React cannot see into the virtualizer, and need not.
   // eslint-disable-next-line react-hooks/incompatible-library
@@ -36,7 +36,7 @@ export function useSight({ name, count, narrow, scroller, active: { row, movingR
     getScrollElement: () => scroller.current,
     estimateSize: () => (narrow ? heights.card : heights.row),
     overscan: 8,
-    initialOffset: () => offsets.get(name) ?? 0,
+    initialOffset: () => scrollOffsets.get(name) ?? 0,
     scrollPaddingEnd: narrow ? 0 : heights.head,
     // The focused row stays rendered, however far the user scrolls.
     rangeExtractor: (range) => {
@@ -53,16 +53,16 @@ export function useSight({ name, count, narrow, scroller, active: { row, movingR
     if (!opened || movingRef.current) return
     virtual.scrollToIndex(row)
     // This scroll is not by the user.
-    offsets.set(name, scroller.current?.scrollTop ?? 0)
+    scrollOffsets.set(name, scroller.current?.scrollTop ?? 0)
   }, [opened, row, virtual, name, movingRef, scroller])
 
   const scrolled = (e: React.UIEvent<HTMLElement>) => {
     const box = e.currentTarget
     // Removed rows, or returning to the table, scroll too.
-    const on = box.scrollTop > (offsets.get(name) ?? 0)
-    offsets.set(name, box.scrollTop)
+    const on = box.scrollTop > (scrollOffsets.get(name) ?? 0)
+    scrollOffsets.set(name, box.scrollTop)
     const below = box.scrollHeight - box.scrollTop - box.clientHeight
-    if (on && below < ahead * heights.row) onEnd?.()
+    if (on && below < prefetchDistance * heights.row) onEnd?.()
   }
   return { virtual, scrolled }
 }
