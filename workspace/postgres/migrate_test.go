@@ -2,6 +2,8 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"strconv"
@@ -84,23 +86,68 @@ func TestSchemaOfAnyOrigin(t *testing.T) {
 	}
 }
 
+// The schema is the same, however often the server of Postgres ends the migration's connection:
+// each attempt continues where the one before was interrupted, within a migration too.
+func TestSchemaAfterInterruptions(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	want := structure(t, newWorld(t).system)
+	d, _ := oldSchema(t)
+	admin, err := pgx.Connect(ctx, d.Admin)
+	fatal(t, err)
+	defer func() { fatal(t, admin.Close(context.WithoutCancel(ctx))) }()
+	const seed = 1
+	random := rand.New(rand.NewPCG(seed, 0)) // #nosec G404 -- when to interrupt
+	interrupted := 0
+	for within := 30 * time.Millisecond; ; within += within / 10 {
+		done := make(chan error, 1)
+		go func() {
+			_, err := postgres.Migrate(ctx, d.System)
+			done <- err
+		}()
+		for next, ended := time.After(time.Duration(random.Int64N(int64(within)))), false; !ended; {
+			select {
+			case err = <-done:
+				ended = true
+			case <-next:
+				_, err := admin.Exec(ctx, `
+					SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'atlas-migrate'`)
+				fatal(t, err)
+				next = time.After(time.Millisecond)
+			}
+		}
+		if err == nil {
+			break
+		}
+		interrupted++
+	}
+	t.Logf("interrupted %d times", interrupted)
+	if diff := cmp.Diff(want, structure(t, d.OpenSystem(t, postgres.Options{}))); diff != "" || interrupted < 5 {
+		t.Errorf("interrupted %d times (-want +got):\n%s", interrupted, diff)
+	}
+	fatal(t, d.OpenApp(t, postgres.Options{}).Ready(ctx))
+}
+
 // A schema that no migration continues is not touched, and servers say what to do.
 func TestSchemaFromBeforeTheFirst(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	d, run := oldSchema(t)
-	run(`DELETE FROM goose_db_version WHERE version_id > 21`)
-	before := structure(t, d.OpenSystem(t, postgres.Options{}))
-	files, err := postgres.Migrate(ctx, d.System)
-	if err == nil || len(files) > 0 || !strings.Contains(err.Error(), "the schema has version 21, of a development build: migrate it to version 22") {
-		t.Errorf("migrated: %v, %v", files, err)
-	}
-	if diff := cmp.Diff(before, structure(t, d.OpenSystem(t, postgres.Options{}))); diff != "" {
-		t.Errorf("the schema changed:\n%s", diff)
-	}
-	if err := d.OpenApp(t, postgres.Options{}).Ready(ctx); fault.CodeOf(err) != fault.Unavailable ||
-		!strings.Contains(err.Error(), "development build") {
-		t.Errorf("ready: %v", err)
+	for _, version := range []int{21, 1} {
+		run(fmt.Sprintf(`DELETE FROM goose_db_version WHERE version_id > %d; INSERT INTO goose_db_version (version_id, is_applied) VALUES (%d, true)`, version, version))
+		before := structure(t, d.OpenSystem(t, postgres.Options{}))
+		files, err := postgres.Migrate(ctx, d.System)
+		if want := fmt.Sprintf("the schema has version %d, of a development build: migrate it to version 22", version); err == nil ||
+			len(files) > 0 || !strings.Contains(err.Error(), want) {
+			t.Errorf("migrated from %d: %v, %v", version, files, err)
+		}
+		if diff := cmp.Diff(before, structure(t, d.OpenSystem(t, postgres.Options{}))); diff != "" {
+			t.Errorf("the schema changed:\n%s", diff)
+		}
+		if err := d.OpenApp(t, postgres.Options{}).Ready(ctx); fault.CodeOf(err) != fault.Unavailable ||
+			!strings.Contains(err.Error(), "development build") {
+			t.Errorf("ready with %d: %v", version, err)
+		}
 	}
 }
 
