@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test, vi } from 'vitest'
 import { choose, rememberWorkspace, shortOf } from './workspace'
 
@@ -35,6 +36,8 @@ describe('the workspace of an address', () => {
     for (const key of stored.keys()) stored.set(key, a.id)
     expect(choose([a, b], '')).toBe(b)
     vi.unstubAllGlobals()
+    const script = readFileSync('../service/manual/assets/try.js', 'utf8')
+    expect(script, 'the reference reads the same').toContain(`localStorage.getItem('${[...stored.keys()].join()}')`)
   })
 
   test('is short where that is clear', () => {
