@@ -19,7 +19,7 @@ export interface WebhookEvent {
 
 /**
  * Checks the signature of a request to a webhook (https://www.standardwebhooks.com) and reads its body, which must be
- * as it was received. Respond with 2xx once the event is kept: without it, the event comes again. Throws
+ * as it was received. Respond with 2xx once the event is stored: without it, the event comes again. Throws
  * WebhookSignatureError.
  */
 export async function readWebhook(secret: string, headers: Headers | Record<string, string | string[] | undefined>, body: string | Uint8Array): Promise<WebhookEvent> {

@@ -80,7 +80,7 @@ export class Alerts extends Resource<Schemas["Alert"]> {
     super(c, "/workspace/alerts", "alert", "alerts");
   }
 
-  /** What the alerts told, the latest first, of one View or of all. */
+  /** What the alerts found, the latest first, of one View or of all. */
   entries(viewId?: string, options: Options = {}): AsyncGenerator<Schemas["AlertEntry"], void, undefined> {
     return walk<Schemas["AlertEntry"]>(this.connection, "GET", this.path + "/entries", "entries", { view_id: viewId }, options);
   }
@@ -90,7 +90,7 @@ export class Alerts extends Resource<Schemas["Alert"]> {
     return this.put("/upsert", { view_id: viewId }, options);
   }
 
-  /** Sets how often one is mailed what an alert tells, null for not at all. Switches the alert on. */
+  /** Sets how often one is mailed what an alert finds, null for not at all. Switches the alert on. */
   mail(viewId: string, frequency: Schemas["Alert"]["email"], options: Options = {}): Promise<Schemas["Alert"]> {
     return this.put("/upsert", { view_id: viewId, email: frequency }, options);
   }
@@ -407,7 +407,7 @@ export class Boards extends Resource<Schemas["Board"]> {
   }
 }
 
-/** The addresses that are told of events, for owners, admins and API keys. */
+/** The addresses that receive events, for owners, admins and API keys. */
 export class Webhooks extends Resource<Schemas["Webhook"]> {
   constructor(c: Connection) {
     super(c, "/workspace/webhooks", "webhook", "webhooks");

@@ -135,7 +135,7 @@ class Dataset(Source[R]):
         history: str | None = None,
     ) -> Changes[R]:
         """What was published after a cursor or a time; without either, a cursor from now on. history asks for all
-        kept changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
+        stored changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
         body = without_none(
             cursor=cursor, since=_since(since), records=records or None,
             filters=filters, fields=fields, limit=limit, wait_s=wait_s, history=history,
@@ -455,8 +455,8 @@ class Atlas:
         wait_s: int | None = None,
         history: str | None = None,
     ) -> WorkspaceChanges:
-        """What changed in the workspace, as ``Dataset.changes`` tells it of records. history asks for all
-        kept changes of one id instead. It is free, for owners, admins and keys that may write."""
+        """What changed in the workspace, as ``Dataset.changes`` has it of records. history asks for all
+        stored changes of one id instead. It is free, for owners, admins and keys that may write."""
         body = without_none(cursor=cursor, since=_since(since), limit=limit, wait_s=wait_s, history=history)
         answer = decoded(self._connection.send("POST", "/workspace/changes", body=body))
         found, meta = [m.WorkspaceChange.model_validate(c) for c in answer["data"]], answer["metadata"]

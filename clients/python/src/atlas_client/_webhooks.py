@@ -35,7 +35,7 @@ class WebhookEvent:
 
 def read_webhook(secret: str, headers: Mapping[str, str], body: bytes | str) -> WebhookEvent:
     """Checks the signature of a request and reads its body, as it came: bytes, or their text in UTF-8. Respond
-    with 2xx once the event is kept: without it, the event comes again. Raises WebhookSignatureError."""
+    with 2xx once the event is stored: without it, the event comes again. Raises WebhookSignatureError."""
     if isinstance(body, str):
         body = body.encode(errors="surrogatepass")  # what is no UTF-8 was not signed
     given = {name.lower(): value for name, value in headers.items()}

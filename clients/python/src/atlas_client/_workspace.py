@@ -103,7 +103,7 @@ class Alerts(Resource[m.Alert]):
         return self._put("/upsert", {"view_id": view_id})
 
     def mail(self, view_id: str, frequency: str | None) -> m.Alert:
-        """Sets how often one is mailed what an alert tells: ``instant``, ``daily``, ``weekly``, or
+        """Sets how often one is mailed what an alert finds: ``instant``, ``daily``, ``weekly``, or
         None for not at all. Switches the alert on.
         """
         return self._put("/upsert", {"view_id": view_id, "email": frequency})
