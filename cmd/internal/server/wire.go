@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/elastic/go-elasticsearch/v8/esapi"
+	"github.com/redis/go-redis/v9"
 
 	"atlas/cmd/internal/cli"
 	"atlas/explorer"
@@ -52,6 +53,61 @@ func callBackwards(all []func()) {
 	}
 }
 
+// opened are the open backends.
+type opened struct {
+	tracing        *telemetry.Tracing
+	es, background *elastic.Client
+	store          *postgres.Store
+	system         *postgres.System
+	roles          postgresRoles
+	redis          redis.UniversalClient
+	ledger         *credits.Ledger
+}
+
+// open opens the backends. w closes those that are open, also after an error.
+func (w *wired) open(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.Logger) (b opened, err error) {
+	if b.tracing, err = telemetry.OpenTracing(ctx, c.Traces, release.Version(), log); err != nil {
+		return b, err
+	}
+	w.backends = append(w.backends, b.tracing.Close)
+	spans := func(e *elastic.Config) { e.Spans = b.tracing.Elasticsearch() }
+	if b.es, err = c.Open(c.forRequests, observed(metrics), spans); err != nil {
+		return b, err
+	}
+	if b.background, err = c.Open(forBackground, observed(metrics), spans, cli.LogTimeouts(log)); err != nil {
+		return b, err
+	}
+	options := func() postgres.Options {
+		return postgres.Options{AcquireTimeout: acquireTimeout, Tracer: b.tracing.Postgres(metrics.Postgres())}
+	}
+	if b.store, err = postgres.Open(ctx, c.PostgresURL, options()); err != nil {
+		return b, err
+	}
+	w.backends = append(w.backends, b.store.Close)
+	if b.system, err = postgres.OpenSystem(ctx, c.PostgresSystemURL, options()); err != nil {
+		return b, err
+	}
+	w.backends = append(w.backends, b.system.Close)
+	b.roles = postgresRoles{b.store, b.system}
+	stopRoles, err := b.roles.settle(ctx, log)
+	if err != nil {
+		return b, err
+	}
+	w.jobs = append(w.jobs, stopRoles)
+	if b.redis, err = credits.Open(c.RedisURL); err != nil {
+		return b, err
+	}
+	b.redis.AddHook(metrics.Redis())
+	b.tracing.Redis(b.redis)
+	w.backends = append(w.backends, func() { _ = b.redis.Close() })
+	b.ledger, err = credits.New(b.redis, credits.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Log: log})
+	if err != nil {
+		return b, err
+	}
+	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { logRedisAway(ctx, b.ledger, log) }, log))
+	return b, nil
+}
+
 // wire opens the backends and wires the service.
 func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.Logger) (_ *wired, err error) {
 	w := &wired{}
@@ -61,56 +117,11 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			w.closeBackends()
 		}
 	}()
-	tracing, err := telemetry.OpenTracing(ctx, c.Traces, release.Version(), log)
+	b, err := w.open(ctx, c, metrics, log)
 	if err != nil {
 		return nil, err
 	}
-	w.backends = append(w.backends, tracing.Close)
-	spans := func(e *elastic.Config) { e.Spans = tracing.Elasticsearch() }
-	es, err := c.Open(c.forRequests, observed(metrics), spans)
-	if err != nil {
-		return nil, err
-	}
-	background, err := c.Open(forBackground, observed(metrics), spans, cli.LogTimeouts(log))
-	if err != nil {
-		return nil, err
-	}
-	store, err := postgres.Open(
-		ctx,
-		c.PostgresURL,
-		postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())},
-	)
-	if err != nil {
-		return nil, err
-	}
-	w.backends = append(w.backends, store.Close)
-	system, err := postgres.OpenSystem(
-		ctx,
-		c.PostgresSystemURL,
-		postgres.Options{AcquireTimeout: acquireTimeout, Tracer: tracing.Postgres(metrics.Postgres())},
-	)
-	if err != nil {
-		return nil, err
-	}
-	w.backends = append(w.backends, system.Close)
-	roles := postgresRoles{store, system}
-	stopRoles, err := roles.settle(ctx, log)
-	if err != nil {
-		return nil, err
-	}
-	w.jobs = append(w.jobs, stopRoles)
-	client, err := credits.Open(c.RedisURL)
-	if err != nil {
-		return nil, err
-	}
-	client.AddHook(metrics.Redis())
-	tracing.Redis(client)
-	w.backends = append(w.backends, func() { _ = client.Close() })
-	ledger, err := credits.New(client, credits.Options{Prefix: c.RedisPrefix, Timeout: c.RedisTimeout, Log: log})
-	if err != nil {
-		return nil, err
-	}
-	w.jobs = append(w.jobs, inBackground(func(ctx context.Context) { logRedisAway(ctx, ledger, log) }, log))
+	store, system, background, ledger := b.store, b.system, b.background, b.ledger
 	authConfig := c.auth()
 	authConfig.Log = log
 	gate, err := auth.New(system, authConfig)
@@ -140,7 +151,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	engine := &search.Engine{Elastic: es, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
+	engine := &search.Engine{Elastic: b.es, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
 	signals := &queue.Queue{Store: store, Searcher: engine, Now: clock.Now}
 	unhurried := &search.Engine{Elastic: background, Names: c.Names(), Cursors: cursors, Words: tables, Timeout: c.SearchTimeout}
 	arrived := &queue.Queue{Store: store, Searcher: unhurried}
@@ -164,16 +175,16 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 			Probes: map[string]endpoint.Probe{
 				// The background client: a server at its call limit is still ready.
 				"elasticsearch": func(ctx context.Context) error { return IndicesReady(ctx, background, c.Names()) },
-				"postgres":      roles.ready,
+				"postgres":      b.roles.ready,
 				"redis":         ledger.Ready,
 				"tokens":        func(context.Context) error { return gate.Ready() },
 			},
 			Filling:        system.Filling,
 			CreditsUsed:    used.Used,
-			Limiter:        ratelimit.New(client, c.RedisPrefix),
+			Limiter:        ratelimit.New(b.redis, c.RedisPrefix),
 			FreeLimit:      ratelimit.Limit{PerSecond: c.FreeRate, Burst: c.FreeBurst},
 			Log:            log,
-			Tracing:        tracing.Gin(),
+			Tracing:        b.tracing.Gin(),
 			Meter:          metrics,
 			MaxRequests:    c.MaxRequests,
 			RequestTimeout: c.requestTimeout(),
@@ -203,7 +214,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	if c.JWKS != "" {
 		w.server.TokenIssuer = c.JWTIssuer
 	}
-	wireSignIn(c, w, client, signing{store, system, gate, clock.Now}, log)
+	wireSignIn(c, w, b.redis, signing{store, system, gate, clock.Now}, log)
 	if err := wireErasures(c, w, background, system, running.options, log); err != nil {
 		return nil, err
 	}
@@ -214,7 +225,7 @@ func wire(ctx context.Context, c Config, metrics *telemetry.Metrics, log *slog.L
 	stopSweep, closeProjector, unhurriedRecords := wireHeld(ctx, c, w.server, engine, background, store, system, metrics, clock.Now, log)
 	w.jobs = append(w.jobs, stopSweep, watchViews(store, system, unhurriedRecords, metrics, clock.Now, log))
 	w.backends = append(w.backends, closeProjector)
-	gauges{es, background, store, system, client, ledger, running.kinds}.register(metrics)
+	gauges{b.es, background, store, system, b.redis, ledger, running.kinds}.register(metrics)
 	return w, nil
 }
 
