@@ -129,54 +129,71 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 			}
 		}
 	}
-	measured := func(bucket map[string]any, rows []Row) map[string]any {
-		if measure, asked := facet["measure"].(map[string]any); asked {
-			bucket["measure"] = measureOf(measure, rows)
-		}
-		return bucket
+	if f.Kind == catalog.Date || f.Kind == catalog.Number {
+		m.buckets(out, facet, f, rows, numbers)
+	} else {
+		m.values(out, facet, f, groups, spellings)
 	}
+	return out
+}
+
+// measured is a bucket of rows with the measure of the facet, if it has one.
+func measured(facet, bucket map[string]any, rows []Row) map[string]any {
+	if measure, asked := facet["measure"].(map[string]any); asked {
+		bucket["measure"] = measureOf(measure, rows)
+	}
+	return bucket
+}
+
+// buckets adds the buckets of dates or numbers.
+func (m FacetModel) buckets(out, facet map[string]any, f catalog.Field, rows []Row, numbers []float64) {
 	within := func(from, to float64, last bool) (found []Row) {
 		for _, row := range rows {
-			if v, known := numeric(row[key]); known && v >= from && (v < to || last && v == to) {
+			if v, known := numeric(row[f.Key]); known && v >= from && (v < to || last && v == to) {
 				found = append(found, row)
 			}
 		}
 		return found
 	}
-	switch {
-	case f.Kind == catalog.Date || f.Kind == catalog.Number:
-		out["min"], out["max"] = nil, nil
-		buckets := []any{}
-		show := func(v float64) any { return v }
-		if f.Kind == catalog.Date {
-			show = func(v float64) any { return time.UnixMilli(int64(v)).UTC().Format("2006-01-02T15:04:05.000Z") }
-		}
-		if len(numbers) > 0 {
-			out["min"], out["max"] = show(slices.Min(numbers)), show(slices.Max(numbers))
-		}
-		ranges, _ := facet["ranges"].([]any)
-		for _, r := range ranges {
-			ends := r.([]any)
-			from, to := math.Inf(-1), math.Inf(1)
-			if ends[0] != nil {
-				from = ends[0].(float64)
-			}
-			if ends[1] != nil {
-				to = ends[1].(float64)
-			}
-			found := within(from, to, true)
-			buckets = append(buckets, measured(map[string]any{"from": ends[0], "to": ends[1], "count": len(found)}, found))
-		}
-		if len(numbers) > 0 && ranges == nil {
-			edges := m.edges(facet, slices.Min(numbers), slices.Max(numbers))
-			for i := range len(edges) - 1 {
-				found := within(edges[i], edges[i+1], i == len(edges)-2)
-				buckets = append(buckets, measured(map[string]any{"from": show(edges[i]), "to": show(edges[i+1]), "count": len(found)}, found))
-			}
-		}
-		out["buckets"] = buckets
-		return out
+	out["min"], out["max"] = nil, nil
+	buckets := []any{}
+	show := func(v float64) any { return v }
+	if f.Kind == catalog.Date {
+		show = func(v float64) any { return time.UnixMilli(int64(v)).UTC().Format("2006-01-02T15:04:05.000Z") }
 	}
+	if len(numbers) > 0 {
+		out["min"], out["max"] = show(slices.Min(numbers)), show(slices.Max(numbers))
+	}
+	ranges, _ := facet["ranges"].([]any)
+	for _, r := range ranges {
+		ends := r.([]any)
+		from, to := math.Inf(-1), math.Inf(1)
+		if ends[0] != nil {
+			from = ends[0].(float64)
+		}
+		if ends[1] != nil {
+			to = ends[1].(float64)
+		}
+		found := within(from, to, true)
+		buckets = append(buckets, measured(facet, map[string]any{"from": ends[0], "to": ends[1], "count": len(found)}, found))
+	}
+	if len(numbers) > 0 && ranges == nil {
+		edges := m.edges(facet, slices.Min(numbers), slices.Max(numbers))
+		for i := range len(edges) - 1 {
+			found := within(edges[i], edges[i+1], i == len(edges)-2)
+			buckets = append(buckets, measured(facet, map[string]any{"from": show(edges[i]), "to": show(edges[i+1]), "count": len(found)}, found))
+		}
+	}
+	out["buckets"] = buckets
+}
+
+// values adds the most frequent values.
+func (m FacetModel) values(
+	out, facet map[string]any,
+	f catalog.Field,
+	groups map[string][]Row,
+	spellings map[string]map[string]int,
+) {
 	var values []string
 	for value := range groups {
 		prefix, given := facet["prefix"].(string)
@@ -202,13 +219,10 @@ func (m FacetModel) facet(facet map[string]any, rows []Row) map[string]any {
 			other += len(groups[value])
 			continue
 		}
-		list = append(
-			list,
-			measured(map[string]any{"value": value, "label": m.label(f, value, spellings[value]), "count": len(groups[value])}, groups[value]),
-		)
+		bucket := map[string]any{"value": value, "label": m.label(f, value, spellings[value]), "count": len(groups[value])}
+		list = append(list, measured(facet, bucket, groups[value]))
 	}
 	out["values"], out["other"] = list, other
-	return out
 }
 
 func (m FacetModel) label(f catalog.Field, value string, spellings map[string]int) any {
