@@ -2,8 +2,9 @@
 // pick the values that they know, and every problem becomes an issue of the validation
 // error (docs/api.md, "Validation errors").
 //
-// The package knows no endpoint and no domain rule. It is not a general JSON library:
-// search/document parses the records of a bulk load.
+// The package knows no endpoint and no domain rule, but the names that people of other APIs
+// use for those of Atlas (synonyms.go): of members, values, paths, events and options. It is
+// not a general JSON library: search/document parses the records of a bulk load.
 package input
 
 import (

@@ -1,7 +1,8 @@
 package input
 
 // synonyms are names that other APIs use for the same, without marks and in lower case; the
-// first known one is meant.
+// first known one is meant. It is one table because members, values, paths, events and options
+// share most of their words.
 var synonyms = map[string][]string{
 	"q": {"query", "prefix"}, "text": {"query", "prefix"}, "search": {"query", "search_records"}, "term": {"query"},
 	"keyword": {"query"}, "keywords": {"query"}, "query": {"q", "prefix", "search"},
