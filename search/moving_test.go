@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"atlas/internal/elastic/elastictest"
@@ -109,7 +110,8 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 	}
 	x.Load(t, w)
 
-	// The writer runs only while pages are read: each page wakes it.
+	// The writer runs only while pages are read: each page wakes it, and one in ten waits until it
+	// has ended the round before.
 	m := &mover{indices: x, random: random}
 	pages := make(chan struct{}, 1)
 	var writing sync.WaitGroup
@@ -121,10 +123,15 @@ func TestPagingWhileOthersWrite(t *testing.T) {
 		}
 	})
 	data := dataSearch(e)
+	var read atomic.Int64
 	find := func(ctx context.Context, d catalog.Dataset, body []byte) (searchtest.Page, error) {
-		select {
-		case pages <- struct{}{}:
-		default:
+		if read.Add(1)%10 == 0 {
+			pages <- struct{}{}
+		} else {
+			select {
+			case pages <- struct{}{}:
+			default:
+			}
 		}
 		return data(ctx, d, body)
 	}

@@ -51,7 +51,8 @@ func TestBackendsAway(t *testing.T) {
 		waitFor(t, "the metrics show it", func() bool {
 			m := s.metrics()
 			return strings.Contains(m, `atlas_backend_call_duration_seconds_count{backend="elasticsearch",operation="search",outcome="error"} `) &&
-				strings.Contains(m, `atlas_job_runs_total{outcome="error",task="projection_sweep"} `)
+				strings.Contains(m, `atlas_job_runs_total{outcome="error",task="projection_sweep"} `) &&
+				!strings.Contains(m, `atlas_job_runs_total{outcome="error",task="projection_sweep"} 0`)
 		})
 	})
 	t.Run("redis", func(t *testing.T) {

@@ -96,6 +96,11 @@ func New(version string) *Metrics {
 	m.registry.MustRegister(build, m.requests, m.durations, m.inFlight, m.shed, m.draining, m.calls, m.ownWrites,
 		m.charged, m.reserved, m.refused, m.repeated, m.jobs, m.jobLast, m.backlogErrors,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	// Rates see the first run of a job only if its counters have begun at 0.
+	for job, failed := range map[string]string{JobSweep: "error", JobEvents: "failed", JobAlerts: "failed"} {
+		m.jobs.WithLabelValues(job, "ok")
+		m.jobs.WithLabelValues(job, failed)
+	}
 	return m
 }
 
