@@ -50,7 +50,7 @@ func global(d catalog.Dataset) definition {
 			terms[f.Name] = ownTerms
 		}
 		if f.Ranked() {
-			ix[document.Rank] = property{"type": "long"}
+			ix[document.RankOf(&f)] = property{"type": "long"}
 		}
 		if f.Domains {
 			ix[document.Domains] = property{"type": "keyword", "doc_values": false}

@@ -65,7 +65,6 @@ func (p FieldPrefix) TextPath(f *catalog.Field) string {
 const (
 	QueryPath   = document.IX + "." + document.QueryText
 	WordsPath   = document.IX + "." + document.Words
-	RankPath    = document.IX + "." + document.Rank
 	DomainsPath = document.IX + "." + document.Domains
 	phonePath   = document.IX + "." + document.Phone
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"atlas/search/catalog"
+	"atlas/search/document"
 	"atlas/search/query"
 )
 
@@ -48,7 +49,7 @@ func (e *Engine) seekFilter(q query.Query, p Position) (seek clause, last bool) 
 // texts Elasticsearch would read every value.
 func seekPath(f *catalog.Field) string {
 	if f.Ranked() {
-		return RankPath
+		return document.IX + "." + document.RankOf(f)
 	}
 	return Root.ExactPath(f)
 }

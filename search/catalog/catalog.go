@@ -200,8 +200,7 @@ func FirmsField(d Dataset) (Field, bool) {
 	return fieldWhere(d, func(f *Field) bool { return f.FirmNames })
 }
 
-// Rank is the first eight bytes of a folded text as a number. Texts of different ranks sort
-// like their ranks.
+// InWords reports whether a query that is read in words searches the field.
 func (f Field) InWords() bool { return f.Query && !f.Private || f.Words }
 
 // Rank is the first eight bytes of a folded text as a number: texts of different

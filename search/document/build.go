@@ -135,7 +135,8 @@ func (r Record) build(b []byte, folded [][]string, children Children) []byte {
 	fields := schemas[r.Dataset].fields
 	for i := range fields {
 		if folded[i] != nil && fields[i].Ranked() {
-			b = strconv.AppendInt(append(b, `,"`+Rank+`":`...), catalog.Rank(folded[i][0]), 10)
+			b = append(append(append(b, ',', '"'), RankOf(&fields[i])...), '"', ':')
+			b = strconv.AppendInt(b, catalog.Rank(folded[i][0]), 10)
 		}
 	}
 	b = r.appendPoint(append(b, ','), false)

@@ -1,5 +1,7 @@
 package document
 
+import "atlas/search/catalog"
+
 // The names of the objects and members of a document that are not fields of the
 // record (docs/architecture.md, "Documents"). Package mappings defines them, package
 // search builds paths from them.
@@ -24,8 +26,9 @@ const (
 	// IDHigh and IDLow are the two halves of the record's id, as numbers in the order
 	// of ids.
 	IDHigh, IDLow = "id_high", "id_low"
-	// Rank is the catalog.Rank of the name, in datasets that are sorted by it.
-	Rank = "rank"
+	// rank is the catalog.Rank of the Headline, in datasets that are sorted by it. RankOf
+	// names that of other fields.
+	rank = "rank"
 	// Domains are the domains of a global record in the form of catalog.Domain. Documents
 	// of held records lack them, because no search there uses them.
 	Domains = "domains"
@@ -55,6 +58,14 @@ const (
 	// Version is the version of the row that the document was built from.
 	Version = "version"
 )
+
+// RankOf is the member of IX with the catalog.Rank of a text that searches can sort by.
+func RankOf(f *catalog.Field) string {
+	if f.Headline {
+		return rank
+	}
+	return rank + "_" + f.Name
+}
 
 // Paths of members that sorts and doc values name.
 const (

@@ -73,7 +73,6 @@ func TestReferenceNamesEveryOperation(t *testing.T) {
 	}
 }
 
-// The table under "Records" and the sentence above it list the fields of the catalog.
 // TestReferenceSaysWhatDrawsTokens: each kind of free operation has a section, and the
 // section of the limit links to it.
 func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
@@ -98,6 +97,7 @@ func TestReferenceSaysWhatDrawsTokens(t *testing.T) {
 	}
 }
 
+// The table under "Records" and the sentence above it list the fields of the catalog.
 func TestReferenceListsFields(t *testing.T) {
 	t.Parallel()
 	doubles := map[string]bool{}
@@ -113,10 +113,13 @@ func TestReferenceListsFields(t *testing.T) {
 		}
 	}
 	for _, d := range order {
-		searched, unfiltered := map[string]bool{}, map[string]bool{}
+		searched, inWords, unfiltered := map[string]bool{}, map[string]bool{}, map[string]bool{}
 		for _, f := range catalog.Fields(d) {
 			if f.Query {
 				searched[f.Name] = true
+			}
+			if f.Words || f.FirmNames {
+				inWords[f.Name] = true
 			}
 			if f.Kind == catalog.Plain && f.Name != "id" {
 				unfiltered[f.Name] = true
@@ -125,7 +128,9 @@ func TestReferenceListsFields(t *testing.T) {
 				doubles[f.Name] = true
 			}
 		}
-		for title, want := range map[string]map[string]bool{"searched by `query`": searched, "without a filter": unfiltered} {
+		for title, want := range map[string]map[string]bool{
+			"searched by `query`": searched, "also, unless `words` is `exact`": inWords, "without a filter": unfiltered,
+		} {
 			if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), namesIn(cells[title][d])); diff != "" {
 				t.Errorf("%s, %s (-catalog +%s):\n%s", d, title, referencePage, diff)
 			}

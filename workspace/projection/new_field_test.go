@@ -27,11 +27,12 @@ import (
 	"atlas/workspace/book"
 )
 
-// What is added to the copy of the catalog: a global field, an overlay field of
+// What is added to the copy of the catalog: global fields, an overlay field of
 // each type that workspaces can write, and the migration of the latter.
 const (
 	newGlobalRow = `
-		Field{Name: "employees", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Rows: AllRows, Description: "How many people work there", Example: 12},`
+		Field{Name: "employees", Type: Integer, Kind: Number, Sort: true, HeldSort: true, Rows: AllRows, Description: "How many people work there", Example: 12},
+		Field{Name: "form", Type: String, Kind: Enum, Sort: true, HeldSort: true, MaxChars: ShortChars, Rows: AllRows, Description: "Form of the firm"},`
 	newOverlayRows = `
 	Field{Name: "nickname", Type: String, Kind: FullText, MinChars: 1, MaxChars: 50, Written: true, Rows: AllRows, Description: "A short name", Example: "The builders"},
 	Field{Name: "grade", Type: String, Kind: Enum, Vocabulary: ICPTiers, Written: true, Rows: AllRows, Description: "A second tier"},
@@ -97,12 +98,12 @@ func decoded(t *testing.T, body string) input.Value {
 	return v
 }
 
-// employer puts an account with the new global field into the index.
+// employer puts an account with the new global fields into the index.
 func (w *world) employer(t *testing.T) uuid.UUID {
 	t.Helper()
 	record := id("a", 900)
 	global := searchtest.NewWorld()
-	global.Add(searchtest.Record(t, catalog.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120}`))
+	global.Add(searchtest.Record(t, catalog.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120,"form":"Limited"}`))
 	w.indices.Put(t, catalog.Accounts, global.Documents()[catalog.Accounts]...)
 	w.indices.Refresh(t)
 	return record
@@ -117,7 +118,7 @@ func testNewGlobalField(t *testing.T) {
 		t.Errorf("problems of a text: %v", problems)
 	}
 	q, err := query.Parse(
-		decoded(t, `{"filters":{"employees":{"value":[100,200]}},"sort":{"field":"employees","order":"desc"}}`),
+		decoded(t, `{"filters":{"employees":{"value":[100,200]},"form":{"value":"limited"}},"sort":{"field":"form","order":"desc"}}`),
 		catalog.Accounts, query.Base{Kind: catalog.Data},
 	)
 	fatal(t, err)

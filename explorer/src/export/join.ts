@@ -3,6 +3,8 @@ import { answer, api, type Schemas } from '../api/client'
 import type { Sort } from '../api/queries'
 import { routeOf } from '../source'
 import { columnsOf, type TableName } from '../table/fields'
+import { rows, sorts } from '../api/rows'
+import { labelOf } from '../datasets'
 import { elements, members } from './raw-json'
 import type { Job, Page, ProjectBy } from './job'
 
@@ -24,14 +26,22 @@ export function joinedOf(column: string): { part: 'project' | 'contact'; table: 
   return of && { part: of.part, table: of.table, key: column.slice(of.prefix.length) }
 }
 
-/** projectWith says which project of a firm is in its row. */
-export const projectWith: Record<ProjectBy, string> = {
+const most: Partial<Record<string, string>> = {
   cost: 'the highest cost',
   residential_units: 'the most homes',
   sqft: 'the largest floor area',
   stories: 'the most stories',
   signals_count: 'the most signals',
 }
+const numbers = sorts.projects.filter((key) => rows.projects[key] === 'number')
+
+/** projectWith says which project of a firm is in its row. */
+export const projectWith = Object.fromEntries(
+  [...Object.keys(most), ...numbers.filter((key) => !(key in most))].map((key) => [
+    key,
+    most[key] ?? `the most ${labelOf(key).toLowerCase()}`,
+  ]),
+) as Record<ProjectBy, string>
 
 /** The maximum number of records of a row, each of which costs a credit. */
 export const recordsJoined = 3
