@@ -24,7 +24,7 @@ test('a link signs in once and leaves the address', async ({ page, browser }) =>
 
 test('the first search worth trying is of firms by their projects', async ({ page }) => {
   await enter(page)
-  const first = page.locator('.ideas').getByRole('link').first()
+  const first = page.locator('.examples').getByRole('link').first()
   await expect(first).toHaveText(/^Firms with large multifamily projects under construction[1-9][\d,]* firms$/)
   await first.click()
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[1-9][\d,]* firms$/)

@@ -181,7 +181,7 @@ test('an area of the map, its rows, a board', async ({ page }) => {
   await hand.click(page.getByRole('link', { name: 'Boards' }))
   await hand.click(page.getByRole('link', { name }))
   await expect(page.locator('.board-tile')).toHaveCount(1)
-  await expect(page.locator('.board-tile .still, .board-tile svg').first()).toBeVisible()
+  await expect(page.locator('.board-tile .static-map, .board-tile svg').first()).toBeVisible()
   await hand.shot('story3-board')
   hand.tell('the map, an area, its rows, a board', (await used()) - before)
   const { boards } = await call<{ boards: View[] }>('GET', '/workspace/boards')

@@ -124,7 +124,7 @@ test('what the service suggests is text', async ({ page }) => {
 test('a text that nothing has is searched as a similar one, and says so', async ({ page }) => {
   const before = await used()
   await enter(page, '/projects?q=garrage&stage=completed')
-  const instead = page.locator('.instead')
+  const instead = page.locator('.did-you-mean')
   await expect(instead).toContainText('Showing results for garage; nothing for “garrage”')
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(/^[1-9]/)
   // The typed text stays, and can be searched.

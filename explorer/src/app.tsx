@@ -104,10 +104,10 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
   const failed = workspace.error ?? descriptors.error
   if (failed) {
     return (
-      <main className="alone">
+      <main className="standalone">
         <div className="sheet">
           <Notice
-            alone
+            standalone
             error={failed}
             retry={() => {
               retry()
@@ -125,9 +125,9 @@ function Workspace({ user, retry }: { user: User; retry: () => void }) {
     if (!waits) return <div className="boot" aria-busy="true" />
     // It is retried when the service asks for it.
     return (
-      <main className="alone" aria-busy="true">
+      <main className="standalone" aria-busy="true">
         <div className="sheet">
-          <Notice alone error={waits} />
+          <Notice standalone error={waits} />
         </div>
       </main>
     )

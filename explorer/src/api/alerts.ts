@@ -46,8 +46,8 @@ export const unseenQuery = (workspace: string, view?: string) =>
 const alertsChanged = (client: QueryClient, workspace: string) =>
   client.invalidateQueries({ queryKey: alertsKey(workspace) })
 
-/** settingAlert switches the alert on a View on or off, or sets how often it is mailed. */
-export const settingAlert = (workspace: string, view: string) =>
+/** setAlertMutation switches the alert on a View on or off, or sets how often it is mailed. */
+export const setAlertMutation = (workspace: string, view: string) =>
   mutationOptions({
     mutationFn: async (to: boolean | { email: Alert['email'] }) => {
       const query = { workspace_id: workspace }
@@ -59,8 +59,8 @@ export const settingAlert = (workspace: string, view: string) =>
     onSettled: (_data, _error, _to, _result, { client }) => alertsChanged(client, workspace),
   })
 
-/** seeing marks the entries of a View as seen, up to a number or all, and its rest too. */
-export const seeing = (workspace: string, view: string) =>
+/** markSeenMutation marks the entries of a View as seen, up to a number or all, and its rest too. */
+export const markSeenMutation = (workspace: string, view: string) =>
   mutationOptions({
     mutationFn: async (through?: number) => {
       const params = { path: { id: view }, query: { workspace_id: workspace } }

@@ -6,7 +6,7 @@ import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { BoardProblem } from './board-dialogs'
-import { removing } from './changes'
+import { removeTile } from './changes'
 import { maxName, type Tile } from './tile'
 
 interface Props {
@@ -53,7 +53,7 @@ function Add({ workspace, tile, onClose }: Props & { tile: Tile }) {
     },
     onSuccess: (saved, _variables, _result, { client }) => {
       boardSaved(client, workspace, saved)
-      const { apply } = removing(saved.tiles, saved.tiles.length - 1)
+      const { apply } = removeTile(saved.tiles, saved.tiles.length - 1)
       const undo = async () =>
         boardSaved(client, workspace, await changeTiles(workspace, saved.id, (now) => apply(now)?.tiles))
       notify(`“${title.trim()}” is on “${saved.name}”`, undo)

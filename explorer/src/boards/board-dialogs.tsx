@@ -139,7 +139,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
           (async () => {
             const { restored, lost } = await restoreBoard(workspace, deleted)
             boardSaved(client, workspace, restored)
-            if (lost > 0) notify(`“${restored.name}” is back without ${counted(lost)}: ${goneOf(lost)}`)
+            if (lost > 0) notify(`“${restored.name}” is back without ${counted(lost)}: ${lossOf(lost)}`)
           }),
       ),
   })
@@ -168,7 +168,7 @@ export function DeleteBoard({ board, onClose }: { board: Board; onClose: () => v
   )
 }
 
-const goneOf = (tiles: number) => (tiles === 1 ? 'what it counts is gone' : 'what they count is gone')
+const lossOf = (tiles: number) => (tiles === 1 ? 'what it counts is gone' : 'what they count is gone')
 
 /** counted is a number of tiles. */
 export const counted = (tiles: number) => `${tiles} ${tiles === 1 ? 'tile' : 'tiles'}`

@@ -1,6 +1,6 @@
 import { moved } from '../order'
 import type { Board } from '../api/boards'
-import { textOf } from './reads'
+import { textOf } from './parse-body'
 import type { Tile } from './tile'
 
 /** Change is an edit of a board. It can be applied to another version of it, too. */
@@ -21,12 +21,12 @@ function numbered(texts: readonly string[]): string[] {
   })
 }
 
-const wholes = (tiles: readonly Tile[]) => numbered(tiles.map(textOf))
+const tileKeys = (tiles: readonly Tile[]) => numbered(tiles.map(textOf))
 
 /** A tile without its title. */
 const untitled = (tile: Tile) => textOf({ ...tile, title: undefined })
 
-const isOnly = (texts: readonly string[], text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
+const isUnique = (texts: readonly string[], text: string) => texts.indexOf(text) === texts.lastIndexOf(text)
 
 /**
  * keysOf are stable keys of tiles, the same in every version of the board; equal tiles have
@@ -34,30 +34,30 @@ const isOnly = (texts: readonly string[], text: string) => texts.indexOf(text) =
  */
 export function keysOf(tiles: readonly Tile[]): string[] {
   const drawn = tiles.map(untitled)
-  return wholes(tiles).map((whole, i) => {
+  return tileKeys(tiles).map((whole, i) => {
     const text = drawn[i] ?? ''
-    return isOnly(drawn, text) ? text : whole
+    return isUnique(drawn, text) ? text : whole
   })
 }
 
-/** finder finds a tile in another version of the board: unchanged, or else under another title. */
-function finder(all: readonly Tile[], i: number): (tiles: readonly Tile[]) => number {
-  const whole = wholes(all)[i] ?? ''
+/** tileFinder finds a tile in another version of the board: unchanged, or else under another title. */
+function tileFinder(all: readonly Tile[], i: number): (tiles: readonly Tile[]) => number {
+  const whole = tileKeys(all)[i] ?? ''
   const before = all.map(untitled)
   const drawn = before[i] ?? ''
   return (tiles) => {
-    const same = wholes(tiles).indexOf(whole)
+    const same = tileKeys(tiles).indexOf(whole)
     if (same >= 0) return same
     const now = tiles.map(untitled)
-    return isOnly(before, drawn) && isOnly(now, drawn) ? now.indexOf(drawn) : -1
+    return isUnique(before, drawn) && isUnique(now, drawn) ? now.indexOf(drawn) : -1
   }
 }
 
 const titleOf = (all: readonly Tile[], i: number) => all[i]?.title ?? ''
 
-/** at applies a change to the tile that is number i of all. */
-function at(all: readonly Tile[], i: number, change: (tiles: Tile[], i: number) => Tile[]): Change['apply'] {
-  const find = finder(all, i)
+/** changeOfTile applies a change to the tile that is number i of all. */
+function changeOfTile(all: readonly Tile[], i: number, change: (tiles: Tile[], i: number) => Tile[]): Change['apply'] {
+  const find = tileFinder(all, i)
   return ({ tiles }) => {
     const found = find(tiles)
     return found < 0 ? undefined : { tiles: change(tiles, found) }
@@ -65,14 +65,14 @@ function at(all: readonly Tile[], i: number, change: (tiles: Tile[], i: number) 
 }
 
 /**
- * moving moves a tile to another tile: before it on the way up, after it on the way down,
+ * moveTile moves a tile to another tile: before it on the way up, after it on the way down,
  * wherever the two are by then. If the other tile is gone, it moves to the position.
  */
-export function moving(all: readonly Tile[], from: number, to: number): Change {
-  const findOther = finder(all, to)
+export function moveTile(all: readonly Tile[], from: number, to: number): Change {
+  const findOther = tileFinder(all, to)
   return {
     what: `“${titleOf(all, from)}” is moved`,
-    apply: at(all, from, (tiles, i) => {
+    apply: changeOfTile(all, from, (tiles, i) => {
       const over = findOther(tiles)
       if (over < 0) return moved(tiles, i, Math.min(to, tiles.length - 1))
       const above = to < from ? over : over + 1
@@ -81,14 +81,14 @@ export function moving(all: readonly Tile[], from: number, to: number): Change {
   }
 }
 
-/** removing takes a tile off the board. */
-export const removing = (all: readonly Tile[], i: number): Change => ({
+/** removeTile takes a tile off the board. */
+export const removeTile = (all: readonly Tile[], i: number): Change => ({
   what: `“${titleOf(all, i)}” is off the board`,
-  apply: at(all, i, (tiles, found) => tiles.toSpliced(found, 1)),
+  apply: changeOfTile(all, i, (tiles, found) => tiles.toSpliced(found, 1)),
 })
 
-/** putting restores a removed tile at its position, once: a board that already has it is not changed. */
-export function putting(all: readonly Tile[], i: number): Change {
+/** restoreTile restores a removed tile at its position, once: a board that already has it is not changed. */
+export function restoreTile(all: readonly Tile[], i: number): Change {
   const tile = all[i]
   const count = (tiles: readonly Tile[]) => tiles.filter((t) => tile && textOf(t) === textOf(tile)).length
   const before = count(all)
@@ -98,8 +98,8 @@ export function putting(all: readonly Tile[], i: number): Change {
   }
 }
 
-/** titling gives a tile another title. */
-export const titling = (all: readonly Tile[], i: number, title: string): Change => ({
+/** renameTile gives a tile another title. */
+export const renameTile = (all: readonly Tile[], i: number, title: string): Change => ({
   what: `It is called “${title}” now`,
-  apply: at(all, i, (tiles, found) => tiles.map((t, n) => (n === found ? { ...t, title } : t))),
+  apply: changeOfTile(all, i, (tiles, found) => tiles.map((t, n) => (n === found ? { ...t, title } : t))),
 })

@@ -12,7 +12,7 @@ import { Notice } from '../ui/notice'
 import { useOrder } from '../ui/use-order'
 import { DeleteBoard, RenameBoard } from './board-dialogs'
 import { Menu } from './board-menu'
-import { keysOf, moving, putting, removing, titling } from './changes'
+import { keysOf, moveTile, restoreTile, removeTile, renameTile } from './changes'
 import type { Tile } from './tile'
 import { TileCard } from './tile-card'
 import { useBoardChange } from './use-board-change'
@@ -61,18 +61,18 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
   const { tiles } = shown
   const keys = keysOf(tiles)
   const counts = useQueries({ queries: tiles.map((tile) => tileQuery(workspace.id, tile)) })
-  const [said, setSaid] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   const heading = useRef<HTMLHeadingElement>(null)
   const list = useRef<HTMLOListElement>(null)
   const leave = useFocusAfterRemoval(list, heading, tiles.length)
   const { itemProps, handleProps, move } = useOrder(keys, (from, to) => {
-    change(moving(tiles, from, to))
-    setSaid(`${tiles[from]?.title ?? ''} is number ${to + 1}`)
+    change(moveTile(tiles, from, to))
+    setAnnouncement(`${tiles[from]?.title ?? ''} is number ${to + 1}`)
   })
   return (
     <>
       <Head {...props} board={shown} counts={counts} heading={heading} />
-      <Conflicts {...waiting} then={() => heading.current?.focus()} />
+      <Conflicts {...waiting} onDecided={() => heading.current?.focus()} />
       {tiles.length === 0 ? (
         <Empty />
       ) : (
@@ -92,10 +92,10 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
                   itemProps={itemProps(i)}
                   handleProps={handleProps(i)}
                   move={(to) => move(i, to)}
-                  retitle={(title) => change(titling(tiles, i, title))}
+                  rename={(title) => change(renameTile(tiles, i, title))}
                   remove={() => {
                     leave(i)
-                    change(removing(tiles, i), isDead(tile, counted.error) ? undefined : putting(tiles, i))
+                    change(removeTile(tiles, i), isViewDeleted(tile, counted.error) ? undefined : restoreTile(tiles, i))
                   }}
                 />
               )
@@ -104,14 +104,14 @@ function Tiles({ board, ...props }: ScreenProps & { board: Board }) {
         </ol>
       )}
       <p className="sr" role="status">
-        {said}
+        {announcement}
       </p>
     </>
   )
 }
 
-/** isDead reports that the View of a tile is deleted: such a tile cannot be added again. */
-const isDead = (tile: Tile, error: Error | null) =>
+/** isViewDeleted reports that the View of a tile is deleted: such a tile cannot be restored. */
+const isViewDeleted = (tile: Tile, error: Error | null) =>
   tile.view_id !== undefined && error instanceof RequestError && error.status === 404
 
 /** useFocusAfterRemoval moves the focus to the tile after a removed one, or to the name of the board. */
@@ -136,13 +136,13 @@ function useFocusAfterRemoval(
   }
 }
 
-interface ConflictsProps extends Pick<ReturnType<typeof useBoardChange>, 'conflicts' | 'again' | 'dismiss'> {
-  /** then is called after the choice. */
-  then: () => void
+interface ConflictsProps extends Pick<ReturnType<typeof useBoardChange>, 'conflicts' | 'retry' | 'dismiss'> {
+  /** onDecided is called after the choice. */
+  onDecided: () => void
 }
 
 /** Conflicts are the edits of a board that somebody else has changed. */
-function Conflicts({ conflicts, again, dismiss, then }: ConflictsProps) {
+function Conflicts({ conflicts, retry, dismiss, onDecided }: ConflictsProps) {
   if (conflicts.length === 0) return null
   return (
     <div className="warning board-conflict" role="alert">
@@ -151,13 +151,13 @@ function Conflicts({ conflicts, again, dismiss, then }: ConflictsProps) {
         {conflicts.map((step, i) => (
           <li key={i}>
             <span>{step.change.what}</span>
-            {Object.entries({ 'Do it now': again, 'Leave it': dismiss }).map(([name, decide]) => (
+            {Object.entries({ 'Do it now': retry, 'Leave it': dismiss }).map(([name, decide]) => (
               <button
                 key={name}
                 className="button"
                 onClick={() => {
                   decide(step)
-                  then()
+                  onDecided()
                 }}
               >
                 {name}
@@ -191,10 +191,10 @@ function Head({ workspace, board, counts, heading }: HeadProps) {
       <p className="quiet" aria-live="polite">
         {busy ? 'Counting…' : times.length > 0 && `Counted at ${formatMoment(new Date(Math.min(...times)))}`}
         {/* Paper is read another day. */}
-        <span className="on-paper">
+        <span className="print-only">
           , {formatDay(new Date().toISOString())} · {workspace.name}
         </span>
-        <span className="by-itself"> · again every 5 minutes, for nothing</span>
+        <span className="auto-refresh"> · again every 5 minutes, for nothing</span>
       </p>
       <button
         className="button"

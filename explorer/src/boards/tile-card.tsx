@@ -24,7 +24,7 @@ interface Props extends ScreenProps {
   itemProps: React.HTMLAttributes<HTMLLIElement>
   handleProps: React.HTMLAttributes<HTMLElement>
   move: (to: number) => void
-  retitle: (title: string) => void
+  rename: (title: string) => void
   remove: () => void
 }
 
@@ -76,7 +76,7 @@ export function TileCard({ workspace, descriptors, tile, counts, position, of, i
                   onClose={close}
                   onName={(title) => {
                     close()
-                    if (title !== tile.title) on.retitle(title)
+                    if (title !== tile.title) on.rename(title)
                   }}
                 />
               ),

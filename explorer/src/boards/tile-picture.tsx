@@ -9,7 +9,7 @@ import { PlotChart } from '../charts/plot-chart'
 import { pointsOf } from '../charts/points'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
-import { StillMap } from '../map/still-map'
+import { StaticMap } from '../map/static-map'
 import { extentOf } from '../map/tiles'
 import { PivotTable } from '../pivot/pivot-table'
 import { useSearch } from '../search/context'
@@ -17,7 +17,7 @@ import { format } from '../search/state'
 import { nouns } from '../datasets'
 import { useWidth } from '../ui/use-width'
 import type { Found } from '../api/boards'
-import { axisOfTile, dimensionOfTile, readTile, type Tile } from './tile'
+import { axisOfTile, dimensionOfTile, parseTile, type Tile } from './tile'
 
 interface Props {
   tile: Tile
@@ -28,7 +28,7 @@ interface Props {
 
 /** TilePicture draws the result of a tile. */
 export function TilePicture({ tile, found, address }: Props) {
-  const { drawn } = readTile(tile)
+  const { drawn } = parseTile(tile)
   if ('pivot' in found) {
     return drawn.kind === 'pivot' ? (
       <TilePivot tile={tile} drawn={drawn} pivot={found.pivot} linked={!!address} />
@@ -45,27 +45,27 @@ export function TilePicture({ tile, found, address }: Props) {
   }
   if (facets.count === 0 || !facet) return <p className="quiet">Nothing matches its search now.</p>
   if (drawn.kind === 'map') return <TileMap tile={tile} facet={facet} />
-  return drawn.kind === 'chart' ? <TileChart tile={tile} asked={drawn.facet} facet={facet} address={address} /> : null
+  return drawn.kind === 'chart' ? <TileChart tile={tile} request={drawn.facet} facet={facet} address={address} /> : null
 }
 
-type Asked = Parameters<typeof dimensionOfTile>[1]
+type FacetOfTile = Parameters<typeof dimensionOfTile>[1]
 
 interface ChartProps {
   tile: Tile
-  asked: Asked
+  request: FacetOfTile
   facet: Schemas['Facet']
   address: string | undefined
 }
 
-function TileChart({ tile, asked, facet, address }: ChartProps) {
+function TileChart({ tile, request, facet, address }: ChartProps) {
   const { kindOf, valueLabel, state } = useSearch()
   const drawing = useRef<SVGSVGElement>(null)
-  const dimension = useMemo(() => dimensionOfTile(tile, asked, kindOf), [tile, asked, kindOf])
+  const dimension = useMemo(() => dimensionOfTile(tile, request, kindOf), [tile, request, kindOf])
   const points = useMemo(
-    () => pointsOf(dimension, asked.measure, facet, state.conditions[dimension.key], valueLabel),
-    [dimension, asked, facet, state, valueLabel],
+    () => pointsOf(dimension, request.measure, facet, state.conditions[dimension.key], valueLabel),
+    [dimension, request, facet, state, valueLabel],
   )
-  const name = measureLabel(tile.dataset, asked.measure)
+  const name = measureLabel(tile.dataset, request.measure)
   if (points.every((p) => p.value === null || p.count === 0)) {
     return <p className="quiet">What it counts by is unknown of all of them.</p>
   }
@@ -81,7 +81,7 @@ function TileChart({ tile, asked, facet, address }: ChartProps) {
       <ChartTable
         title={tile.title}
         dimension={dimension}
-        measure={asked.measure && name}
+        measure={request.measure && name}
         points={points}
         shown={false}
         choose={() => undefined}
@@ -93,7 +93,7 @@ function TileChart({ tile, asked, facet, address }: ChartProps) {
 
 interface PivotProps {
   tile: Tile
-  drawn: Extract<ReturnType<typeof readTile>['drawn'], { kind: 'pivot' }>
+  drawn: Extract<ReturnType<typeof parseTile>['drawn'], { kind: 'pivot' }>
   pivot: Schemas['Pivot']
   /** Whether numbers link to their records. */
   linked: boolean
@@ -126,7 +126,7 @@ function TileMap({ tile, facet }: { tile: Tile; facet: Schemas['Facet'] }) {
   if (!extent) return <p className="quiet">None of them has a known location.</p>
   return (
     <>
-      <Sized
+      <SizedMap
         box={extent}
         cells={cells}
         label={`${tile.title}: ${counted(known, tile.dataset)} in ${cells.length} places`}
@@ -138,13 +138,13 @@ function TileMap({ tile, facet }: { tile: Tile; facet: Schemas['Facet'] }) {
   )
 }
 
-/** Sized is a map with the available width. It is rendered only once that is known. */
-function Sized(map: Omit<ComponentProps<typeof StillMap>, 'width' | 'height'>) {
+/** SizedMap is a map with the available width. It is rendered only once that is known. */
+function SizedMap(map: Omit<ComponentProps<typeof StaticMap>, 'width' | 'height'>) {
   const box = useRef<HTMLDivElement>(null)
   const width = useWidth(box)
   return (
-    <div ref={box} className="still tile-map" style={{ height }}>
-      <StillMap {...map} width={width} height={height} />
+    <div ref={box} className="static-map tile-map" style={{ height }}>
+      <StaticMap {...map} width={width} height={height} />
     </div>
   )
 }

@@ -89,7 +89,7 @@ describe('a tile', () => {
   })
 
   it.each(['a&b=c', '100% #1', '"; <script>alert(1)</script>', 'x;y;;z', '=x', ' =x', '\u202eevil', '../../x', '😀'])(
-    'keeps the text %s',
+    'preserves the text %s',
     (text) => {
       const state: SearchState = {
         dataset: 'projects',
@@ -124,7 +124,7 @@ describe('a tile', () => {
     return 'state' in found ? [format(found.state), found.other] : [found.problem]
   }
 
-  it('of the API is read in all its forms', () => {
+  it('of the API is parsed in all its forms', () => {
     expect(addressOf(api({ filters: { city: { value: 'calgary', exact_match: false } }, words: 'forms' }))).toEqual([
       '/projects?city=calgary&look=chart&by=stage',
       undefined,
@@ -135,7 +135,7 @@ describe('a tile', () => {
     ])
   })
 
-  it('with another picture leads to the same records, and says so', () => {
+  it('with another picture links to the same records, and reports it', () => {
     expect(addressOf(api({ facets: [{ field: 'stage' }] }))).toEqual([
       '/projects?look=chart&by=stage',
       'The chart behind the link has other bars.',
@@ -166,7 +166,7 @@ describe('a tile', () => {
     [{ query: '\ud83d' }, /cannot say/],
     [{ filters: { name: { value: ['\udc00 x'] } } }, /cannot say/],
     [{ any: Array.from({ length: 11 }, (_, i) => ({ filters: { cost: { value: [i, null] } } })) }, /cannot say/],
-  ])('that no address can say says so: %o', (request, why) => {
+  ])('that no address can express is reported: %o', (request, why) => {
     expect(addressOf(api(request))[0]).toMatch(why)
   })
 

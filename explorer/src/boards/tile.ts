@@ -10,7 +10,7 @@ import { rail, type Dataset } from '../datasets'
 import type { KindOf } from '../search/conditions'
 import type { SearchState } from '../search/state'
 import type { Scope, Source } from '../source'
-import { readBody, textOf } from './reads'
+import { parseBody, textOf } from './parse-body'
 
 export type Tile = Omit<Schemas['Tile'], 'request'> & { request: Record<string, unknown> }
 
@@ -57,8 +57,8 @@ function requestOf(drawn: Drawn): Record<string, unknown> {
 
 type Request = Body & Omit<Drawn & { kind: 'pivot' }, 'kind'> & { facets?: FieldFacet[] } & Record<string, unknown>
 
-/** readTile is the inverse of tileOf. more are members of the request that no search of a page has. */
-export function readTile(tile: Tile): { body: Body; drawn: Drawn; more: Record<string, unknown> } {
+/** parseTile is the inverse of tileOf. more are members of the request that no search of a page has. */
+export function parseTile(tile: Tile): { body: Body; drawn: Drawn; more: Record<string, unknown> } {
   const { query, filters, relations, any, none, facets, rows, columns, measure, ...more } =
     tile.request as unknown as Request
   const source = sourceOf(tile)
@@ -110,10 +110,10 @@ export type Search = { state: SearchState; other?: string } | { problem: string 
 
 /** searchOf is the search that a tile links to: it finds the same records. */
 export function searchOf(tile: Tile, kindOf: KindOf): Search {
-  const { body, drawn, more } = readTile(tile)
+  const { body, drawn, more } = parseTile(tile)
   if (more.words === 'exact') return { problem: 'It finds words exactly as typed, which searches here do not.' }
   if (more.typos === 'auto') return { problem: 'It also finds misspelt words, which searches here do not.' }
-  const state = readBody(body, scopeOfTile(tile), kindOf)
+  const state = parseBody(body, scopeOfTile(tile), kindOf)
   if (!state) return { problem: 'It has conditions that the address of a search cannot say.' }
   switch (drawn.kind) {
     case 'chart':

@@ -34,7 +34,7 @@ export function useBoardChange(workspace: string, board: Board) {
     onMutate: (step) => setWaiting((all) => [...all, step]),
     onSuccess: (saved, { change, undo }) => {
       boardSaved(client, workspace, saved)
-      if (undo) notify(change.what, () => takeBack(undo))
+      if (undo) notify(change.what, () => undoChange(undo))
     },
     onError: async (error, step) => {
       if (isConflict(error)) await client.invalidateQueries({ queryKey })
@@ -44,7 +44,7 @@ export function useBoardChange(workspace: string, board: Board) {
     },
     onSettled: (_saved, _error, step) => setWaiting((all) => all.filter((s) => s !== step)),
   })
-  const takeBack = async (undo: Change) => {
+  const undoChange = async (undo: Change) => {
     try {
       await save.mutateAsync({ change: undo, undoes: true })
     } catch (error) {
@@ -61,8 +61,8 @@ export function useBoardChange(workspace: string, board: Board) {
     dismiss,
     /** change applies a change, and offers to undo it if possible. */
     change: (change: Change, undo?: Change) => save.mutate({ change, undo }),
-    /** again applies the waiting changes to the current board. */
-    again: (step: Step) => {
+    /** retry applies a conflicting change to the current board. */
+    retry: (step: Step) => {
       dismiss(step)
       save.mutate({ ...step })
     },

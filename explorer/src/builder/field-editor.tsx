@@ -88,7 +88,7 @@ export function FieldEditor({ page, change, open, replace }: PageProps<Extract<P
         )}
       </div>
       {(mode === 'known' || mode === 'unknown') && (
-        <p className="said">
+        <p className="match-note">
           {nouns[dataset].many} {mode === 'known' ? 'with' : 'without'} a value here
         </p>
       )}

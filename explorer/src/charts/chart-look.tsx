@@ -13,7 +13,7 @@ import { Notice } from '../ui/notice'
 import { ChartChoice } from './chart-choice'
 import { ChartDownload } from './chart-download'
 import { ChartTable } from './chart-table'
-import { finer, measureLabel, titleOf, type Dimension, type Interval } from './dimensions'
+import { finerInterval, measureLabel, titleOf, type Dimension, type Interval } from './dimensions'
 import { PlotChart } from './plot-chart'
 import type { Point } from './points'
 import { useChart } from './use-chart'
@@ -34,7 +34,7 @@ export default function ChartLook({ counts }: { counts: Counts | undefined }) {
     if (named && point.condition?.kind === 'values')
       for (const id of point.condition.values)
         client.setQueryData(nameQuery(workspace.id, named, id).queryKey, point.label)
-    change(drilled(state, dimension, point))
+    change(drillDown(state, dimension, point))
   }
   const unknown = facet?.unknown ?? 0
   return (
@@ -135,10 +135,10 @@ interface FailedProps {
   retry: () => void
 }
 
-/** drilled is the search of one bar; a bar of a time uses a finer interval. */
-function drilled(state: SearchState, { key, interval }: Dimension, { condition, out }: Point) {
+/** drillDown is the search of one bar; a bar of a time uses a finer interval. */
+function drillDown(state: SearchState, { key, interval }: Dimension, { condition, out }: Point) {
   const before = state.conditions[key]
-  const again = before?.kind === 'values' && condition?.kind === 'values' && !out
-  const next: SearchState = withCondition(state, key, again ? undefined : condition)
-  return interval ? { ...next, by: `${key}:${finer(interval)}` } : next
+  const deselect = before?.kind === 'values' && condition?.kind === 'values' && !out
+  const next: SearchState = withCondition(state, key, deselect ? undefined : condition)
+  return interval ? { ...next, by: `${key}:${finerInterval(interval)}` } : next
 }

@@ -5,14 +5,14 @@ import { dimensionOf, divide, measureOf, titleOf } from './dimensions'
 import { pointsOf, requestOf, rows, timeLabel } from './points'
 
 describe('a chart', () => {
-  it('counts the book by what the workspace says', () => {
+  it('counts the book by annotations', () => {
     const book = { dataset: 'accounts', source: { kind: 'book' } } as const
     expect(dimensionOf(book, 'icp_tier').key).toBe('icp_tier')
     expect(titleOf('accounts', dimensionOf(book, 'workspace_status'), undefined)).toBe('Firms by our status')
     expect(dimensionOf({ dataset: 'accounts' }, 'icp_tier').key).toBe('account_type')
   })
 
-  it('says what it shows', () => {
+  it('has a title for what it shows', () => {
     const title = (by?: string, of?: string) =>
       titleOf('projects', dimensionOf({ dataset: 'projects' }, by), measureOf('projects', of))
     expect(title('permitted_at:month', 'sum:cost')).toBe('Total cost of projects by month of permit')
@@ -23,7 +23,7 @@ describe('a chart', () => {
     expect(title()).toBe('Projects by month of permit')
   })
 
-  it('asks for one facet', () => {
+  it('requests one facet', () => {
     const cost = { field: 'cost', of: 'sum' } as const
     expect(requestOf(dimensionOf({ dataset: 'projects' }, 'permitted_at:week'), cost, undefined)).toEqual({
       field: 'permitted_at',

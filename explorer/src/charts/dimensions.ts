@@ -9,7 +9,7 @@ export type Interval = (typeof intervals)[number]
 export type Dimension = RailField & { interval?: Interval }
 
 // Fields that a chart counts by beside those of the rail.
-const further: Record<Dataset, RailField[]> = {
+const additionalFields: Record<Dataset, RailField[]> = {
   projects: [
     { key: 'account_ids', kind: 'values' },
     { key: 'filed_at', kind: 'date' },
@@ -26,7 +26,7 @@ const further: Record<Dataset, RailField[]> = {
 export const dimensionsOf = (scope: Scope): RailField[] => [
   ...ownOf(scope),
   ...rail[scope.dataset],
-  ...further[scope.dataset],
+  ...additionalFields[scope.dataset],
 ]
 
 const measured: Record<Dataset, string[]> = {
@@ -92,17 +92,18 @@ export function titleOf(dataset: Dataset, dimension: Dimension, measure: Measure
   return `${what} by ${interval ? `${interval} of ${days[key] ?? lower(key)}` : lower(key)}`
 }
 
-/** finer is the interval that a click leads to. */
-export const finer = (interval: Interval): Interval => (interval === 'year' || interval === 'quarter' ? 'month' : 'day')
+/** finerInterval is the interval that a click leads to. */
+export const finerInterval = (interval: Interval): Interval =>
+  interval === 'year' || interval === 'quarter' ? 'month' : 'day'
 
 /** Most ranges that a range is divided into. */
-const most = 12
+const maxRanges = 12
 
 /** divide splits a range of numbers at round limits. No value lies between two ranges: gap is the smallest step. */
 export function divide(from: number, to: number, gap: number): [number, number][] {
   const span = to - from
   if (!(span > 0)) return [[from, to]]
-  const rough = Math.max(gap, span / most)
+  const rough = Math.max(gap, span / maxRanges)
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= rough * 0.999) ?? rough
   const limits: number[] = []

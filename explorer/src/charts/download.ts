@@ -22,15 +22,15 @@ export function pictureOf(
     }
   }
   const width = Number(chart.getAttribute('width')) + 2 * space.side
-  const said = linesOf(conditions, Math.floor((width - 2 * space.side) / space.letter))
-  const top = space.title + said.length * space.line
+  const texts = linesOf(conditions, Math.floor((width - 2 * space.side) / space.letter))
+  const top = space.title + texts.length * space.line
   const height = Number(chart.getAttribute('height')) + top + space.side
   const viewBox = [-space.side, -top, width, height]
   const ground = element('rect', { x: -space.side, y: -top, width, height, fill: colour('var(--ground)') })
   const font = { 'font-size': 14, 'font-weight': 600, 'text-anchor': 'start' }
   const heading = element('text', { x: 0, y: space.title - top - 12, ...font, fill: colour('var(--text)') })
   heading.textContent = title
-  const lines = said.map((text, i) => {
+  const lines = texts.map((text, i) => {
     const y = space.title - top - 12 + (i + 1) * space.line
     const line = element('text', { x: 0, y, 'font-size': 12, 'text-anchor': 'start', fill: colour('var(--text-2)') })
     line.textContent = text
@@ -47,7 +47,7 @@ export function pictureOf(
 }
 
 /** The lines that conditions have at most. */
-const mostLines = 4
+const maxLines = 4
 
 /** linesOf wraps a text at spaces; a text that is too long ends with …. */
 export function linesOf(text: string, letters: number): string[] {
@@ -57,8 +57,8 @@ export function linesOf(text: string, letters: number): string[] {
     if (last !== undefined && last.length + 1 + word.length <= letters) lines[lines.length - 1] = `${last} ${word}`
     else lines.push(word)
   }
-  if (lines.length <= mostLines) return lines
-  return [...lines.slice(0, mostLines - 1), `${lines[mostLines - 1] ?? ''} …`]
+  if (lines.length <= maxLines) return lines
+  return [...lines.slice(0, maxLines - 1), `${lines[maxLines - 1] ?? ''} …`]
 }
 
 function element(name: string, attributes: Record<string, string | number>): SVGElement {

@@ -2,7 +2,7 @@ import { headOf } from './people'
 import type { FormProps } from './use-plan'
 
 /** ColumnsChoice is which columns a CSV file has. */
-export function ColumnsChoice({ plan: { table, all, columns }, choices: { left, forPeople }, choose }: FormProps) {
+export function ColumnsChoice({ plan: { table, all, columns }, choices: { excluded, forPeople }, choose }: FormProps) {
   return (
     <fieldset>
       <legend>
@@ -12,10 +12,10 @@ export function ColumnsChoice({ plan: { table, all, columns }, choices: { left, 
         </span>
       </legend>
       <p className="actions">
-        <button type="button" className="link" onClick={() => choose({ left: [] })}>
+        <button type="button" className="link" onClick={() => choose({ excluded: [] })}>
           All
         </button>
-        <button type="button" className="link" onClick={() => choose({ left: all })}>
+        <button type="button" className="link" onClick={() => choose({ excluded: all })}>
           None
         </button>
       </p>
@@ -24,8 +24,10 @@ export function ColumnsChoice({ plan: { table, all, columns }, choices: { left, 
           <label key={c}>
             <input
               type="checkbox"
-              checked={!left.includes(c)}
-              onChange={() => choose({ left: left.includes(c) ? left.filter((l) => l !== c) : [...left, c] })}
+              checked={!excluded.includes(c)}
+              onChange={() =>
+                choose({ excluded: excluded.includes(c) ? excluded.filter((l) => l !== c) : [...excluded, c] })
+              }
             />
             <span>{forPeople ? headOf(table, c) : c}</span>
           </label>

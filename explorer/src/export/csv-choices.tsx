@@ -27,7 +27,7 @@ export function CSVChoices({ plan, choices, choose }: FormProps) {
         />
       )}
       {plan.joins && (
-        <label className="choice under">
+        <label className="choice nested">
           Project with
           <select value={projectBy} onChange={(e) => choose({ projectBy: e.target.value as ProjectBy })}>
             {Object.entries(projectWith).map(([by, text]) => (

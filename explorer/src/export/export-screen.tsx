@@ -38,7 +38,7 @@ export default function ExportScreen(props: ScreenProps) {
           ) : second === 'views' ? (
             <OfView key={third} id={third} {...props} />
           ) : second ? (
-            <Kept key={second} id={second} {...props} />
+            <StoredExport key={second} id={second} {...props} />
           ) : (
             <ExportList workspace={props.workspace.id} />
           )}
@@ -81,15 +81,15 @@ function OfAddress({ workspace, descriptors, view }: ScreenProps & { view?: View
         back={format(state)}
         name={view?.name ?? (state.source ? `Book ${nouns[state.dataset].many}` : undefined)}
         descriptors={descriptors}
-        {...(state.columns ? { inSight: state.columns.map((c) => c.key) } : {})}
+        {...(state.columns ? { visibleColumns: state.columns.map((c) => c.key) } : {})}
       />
       <Unfinished workspace={workspace.id} />
     </>
   )
 }
 
-/** Kept is an export that this browser stores, or one that has not started. */
-function Kept({ id, workspace: { id: workspace }, descriptors }: ScreenProps & { id: string }) {
+/** StoredExport is an export that this browser stores, or one that has not started. */
+function StoredExport({ id, workspace: { id: workspace }, descriptors }: ScreenProps & { id: string }) {
   const job = useQuery(jobQuery(id))
   const { data: user } = useQuery(sessionQuery)
   const source = useQuery({

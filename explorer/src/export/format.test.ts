@@ -56,7 +56,7 @@ test('a file is called what was exported, whatever its name has', () => {
   expect([name(), name('…')]).toEqual(Array(2).fill('projects-1970-01-01.csv'))
 })
 
-test('ndjson keeps a record as it came, in one line', () =>
+test('ndjson has a record unchanged, in one line', () =>
   expect(ndjson('{"a": 1.50,\r\n "b":"\\u003c\\n"}')).toBe('{"a": 1.50, "b":"\\u003c\\n"}\n'))
 
 describe('raw JSON', () => {

@@ -1,5 +1,5 @@
 import { cellOf, row, textOf } from '../csv'
-import { idsOf, namedIn, type CalledBy } from './names'
+import { idsOf, namedIds, type NamesById } from './names'
 import { elements, members } from './raw-json'
 
 export type Format = 'csv' | 'ndjson'
@@ -38,18 +38,18 @@ export function csv(
   record: string,
   columns: string[],
   { formulas, people }: CSVOptions = {},
-  called: CalledBy = new Map(),
+  namesById: NamesById = new Map(),
 ): string {
   const values = members(record)
   for (const column of columns) {
     const named = idsOf(column)
-    if (named) values.set(column, JSON.stringify(namedIn(values, named.ids).flatMap((id) => called.get(id) ?? [])))
+    if (named) values.set(column, JSON.stringify(namedIds(values, named.ids).flatMap((id) => namesById.get(id) ?? [])))
   }
-  return row(columns.map((name) => cell(said(name, values.get(name) ?? 'null', people), formulas)))
+  return row(columns.map((name) => cell(display(name, values.get(name) ?? 'null', people), formulas)))
 }
 
-/** said is a value for people: the name of a closed value, the day of a time. */
-function said(name: string, raw: string, people: People | undefined): string {
+/** display is a value for people: the name of a closed value, the day of a time. */
+function display(name: string, raw: string, people: People | undefined): string {
   const called = people?.values[name]
   const call = (value: string) => JSON.stringify(called?.[plain(value)] ?? plain(value).replaceAll('_', ' '))
   if (called && raw.startsWith('[')) return `[${elements(raw).map(call).join(',')}]`

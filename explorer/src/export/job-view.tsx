@@ -7,7 +7,7 @@ import { credits, formatMoment, formatNumber } from '../format'
 import { Notice } from '../ui/notice'
 import { recordsJoined } from './join'
 import { pageSize } from './page'
-import { forget, pause, resume, stop, useElsewhere, useProgress, type Progress } from './runner'
+import { deleteExport, pause, resume, stop, useRunsInOtherTab, useProgress, type Progress } from './runner'
 import { fileName, saveExport } from './save'
 import type { Job } from './job'
 
@@ -15,7 +15,7 @@ import type { Job } from './job'
 export function JobView({ job }: { job: Job }) {
   const client = useQueryClient()
   const progress = useProgress(job.id)
-  const elsewhere = useElsewhere(job)
+  const inOtherTab = useRunsInOtherTab(job)
   const expected = Math.max(job.total, job.rows)
   const done = job.state === 'complete' || job.state === 'stopped'
   return (
@@ -24,7 +24,7 @@ export function JobView({ job }: { job: Job }) {
         <p className="quiet">Export</p>
         <h1>{fileName(job)}</h1>
         <p className="lead" role="status">
-          {elsewhere ? 'Writing, in another tab…' : statusOf(job, progress)}
+          {inOtherTab ? 'Writing, in another tab…' : statusOf(job, progress)}
         </p>
       </header>
       <div>
@@ -39,11 +39,11 @@ export function JobView({ job }: { job: Job }) {
           </Figure>
           <Figure label="Paid">{credits(job.credits)}</Figure>
           <Figure label="Size">{sizeOf(job.bytes)}</Figure>
-          {progress.running && !progress.waits && <TimeLeft job={job} progress={progress} />}
+          {progress.running && !progress.waiting && <TimeLeft job={job} progress={progress} />}
         </dl>
       </div>
       <div className="actions">
-        <Actions client={client} job={job} running={progress.running || elsewhere} />
+        <Actions client={client} job={job} running={progress.running || inOtherTab} />
       </div>
       {!progress.running && progress.error && (
         <Failure error={progress.error} retry={() => void resume(client, job.id)} price={priceOf(job)} />
@@ -72,7 +72,10 @@ function Actions({ client, job, running }: { client: QueryClient; job: Job; runn
     </button>
   )
   const remove = (
-    <button className="button" onClick={() => void forget(client, job).then(() => go('/export', { replace: true }))}>
+    <button
+      className="button"
+      onClick={() => void deleteExport(client, job).then(() => go('/export', { replace: true }))}
+    >
       Remove from this browser
     </button>
   )
@@ -110,12 +113,12 @@ function Actions({ client, job, running }: { client: QueryClient; job: Job; runn
   )
 }
 
-function statusOf(job: Job, { running, waits }: Progress): string {
+function statusOf(job: Job, { running, waiting }: Progress): string {
   if (job.state === 'complete') return 'Complete.'
   if (job.state === 'stopped') return 'Stopped. The file has what was written until then.'
   if (!running) return 'Paused.'
-  const at = waits?.until ? formatMoment(waits.until) : ''
-  switch (waits?.why) {
+  const at = waiting?.until ? formatMoment(waiting.until) : ''
+  switch (waiting?.why) {
     case 'credits':
       return `The credits are used up. The first ones return at ${at}; the export then goes on by itself while this page is open.`
     case 'busy':
@@ -162,8 +165,8 @@ function sizeOf(bytes: number): string {
   return new Intl.NumberFormat(undefined, { ...format, maximumFractionDigits: 1 }).format(bytes / 1000 ** i)
 }
 
-function Failure({ error, ...again }: { error: Error; retry: () => void; price: number }) {
-  if (error instanceof RequestError) return <Notice error={error} {...again} />
+function Failure({ error, ...props }: { error: Error; retry: () => void; price: number }) {
+  if (error instanceof RequestError) return <Notice error={error} {...props} />
   return (
     <p className="problem" role="alert">
       {error.message}.

@@ -49,7 +49,7 @@ export interface Job extends CSVOptions {
 }
 
 /** Rows that were already loaded, by id. */
-export type Known = Record<string, AnyRecord>
+export type LoadedRows = Record<string, AnyRecord>
 
 /** Page is what was read of an export at once. */
 export interface Page {

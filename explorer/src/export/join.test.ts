@@ -11,7 +11,7 @@ test('a row of a join is flat, as one of the command line', () => {
   expect(flatRow('{"account":{"id":"1"},"project":null,"contact":null}')).toBe('{"id":"1"}')
 })
 
-test('each record is asked for the members that the columns need', () => {
+test('each record is requested with the members that the columns need', () => {
   expect(joinFields(['id', 'projects_count', 'project_id', 'project_cost', 'contact_account_name'])).toEqual({
     fields: ['id', 'projects_count'],
     project_fields: ['id', 'cost'],
@@ -23,7 +23,7 @@ test('each record is asked for the members that the columns need', () => {
   expect(new Set(joinedColumns).size).toBe(joinedColumns.length)
 })
 
-test('columns of joined records say of which they are', () => {
+test('headings of joined columns name their record', () => {
   const heads = ['name', 'project_name', 'project_cost', 'contact_name', 'contact_role'].map((c) =>
     headOf('accounts', c),
   )

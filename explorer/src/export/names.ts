@@ -16,11 +16,11 @@ export function idsOf(column: string): { ids: string; dataset: Dataset } | undef
 export const namesOf = (columns: string[]): string[] =>
   columns.flatMap((column) => (/^(account|contact)_ids$/.test(column) ? column.replace(/_ids$/, '_names') : []))
 
-/** CalledBy maps ids of records to their names; null: deleted. */
-export type CalledBy = Map<string, string | null>
+/** NamesById maps ids of records to their names; null: deleted. */
+export type NamesById = Map<string, string | null>
 
-/** namedIn are the ids whose names a record shows in a column. */
-export const namedIn = (values: Map<string, string>, ids: string): string[] => {
+/** namedIds are the ids whose names a record shows in a column. */
+export const namedIds = (values: Map<string, string>, ids: string): string[] => {
   const raw = values.get(ids)
   return raw?.startsWith('[')
     ? elements(raw)
@@ -30,29 +30,29 @@ export const namedIn = (values: Map<string, string>, ids: string): string[] => {
 }
 
 /** How many records one request reads. */
-const batch = 100
+const batchSize = 100
 
 /** readNames reads the missing names of records, for a credit each, and reports each request. */
 export async function readNames(
   workspace: string,
   records: string[],
   columns: string[],
-  known: CalledBy,
-  tell: (found: [string, string | null][], credits: number) => void,
+  known: NamesById,
+  onFound: (found: [string, string | null][], credits: number) => void,
 ): Promise<void> {
   for (const column of columns) {
     const named = idsOf(column)
     if (!named) continue
-    const wanted = new Set(records.flatMap((r) => namedIn(members(r), named.ids)).filter((id) => !known.has(id)))
-    for (let left = [...wanted]; left.length > 0; left = left.slice(batch)) {
-      const ids = left.slice(0, batch)
+    const missing = new Set(records.flatMap((r) => namedIds(members(r), named.ids)).filter((id) => !known.has(id)))
+    for (let left = [...missing]; left.length > 0; left = left.slice(batchSize)) {
+      const ids = left.slice(0, batchSize)
       const request = api.POST(`/data/${named.dataset}/get/batch` as '/data/accounts/get/batch', {
         params: { query: { workspace_id: workspace } },
         body: { ids, fields: ['name'] } as Schemas['GetAccountsBatchRequest'],
       })
       const { data, metadata } = await answer(request)
       const names = new Map(data.results.flatMap((r) => (r.data ? [[r.id, r.data.name ?? null] as const] : [])))
-      tell(
+      onFound(
         ids.map((id) => [id, names.get(id) ?? null]),
         metadata.credits,
       )

@@ -9,14 +9,14 @@ import { Price } from './price'
 import { RowsChoice } from './rows-choice'
 import { useChoices } from './use-choices'
 import { usePlan } from './use-plan'
-import { useStart, type Wanted } from './use-start'
+import { useStart, type ExportForm } from './use-start'
 
 const formats: { format: Format; label: string; text: string }[] = [
   { format: 'csv', label: 'CSV', text: 'for spreadsheets' },
   { format: 'ndjson', label: 'NDJSON', text: 'for programs; each record as Atlas has it, one a line' },
 ]
 
-interface Props extends Wanted {
+interface Props extends ExportForm {
   /** Address of the search. */
   back: string
 }
@@ -30,7 +30,7 @@ export function NewExport({ back, ...wanted }: Props) {
   const { count, matches } = plan
   const form = { plan, choices, choose }
   if (count.error) return <Notice error={count.error} retry={() => void count.refetch()} />
-  if (matches === 0 && !plan.uncounted) {
+  if (matches === 0 && !plan.countIsPartial) {
     return (
       <div className="notice">
         <h2>Nothing to export</h2>

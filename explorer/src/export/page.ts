@@ -6,13 +6,13 @@ import { defaultSort } from '../table/sort'
 import { readJoin } from './join'
 import { idsOf } from './names'
 import { elements, members } from './raw-json'
-import type { Job, Known, Page, Source } from './job'
+import type { Job, LoadedRows, Page, Source } from './job'
 
 /** The largest page of the service, in rows. */
 export const pageSize = 100
 
 /** readPage reads the next page of an export. */
-export function readPage(job: Job, source: Source, known: Known): Promise<Page> {
+export function readPage(job: Job, source: Source, known: LoadedRows): Promise<Page> {
   const size = Math.min(pageSize, job.capped ? job.total - job.rows : pageSize)
   return source.ids ? readByID(job, source.ids, known, size) : readBySearch(job, source, size)
 }
@@ -55,7 +55,7 @@ async function readBySearch(job: Job, from: Source, limit: number): Promise<Page
 export const recordsOf = (data: string): string[] =>
   elements(data.startsWith('{') ? (members(data).get('records') ?? '[]') : data)
 
-async function readByID(job: Job, all: string[], known: Known, size: number): Promise<Page> {
+async function readByID(job: Job, all: string[], known: LoadedRows, size: number): Promise<Page> {
   const from = Number(job.cursor ?? 0)
   const ids = all.slice(from, from + size)
   const missing = ids.filter((id) => !known[id])

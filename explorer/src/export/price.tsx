@@ -14,7 +14,7 @@ interface Props {
 /** Price is the button that names the price of an export, and what the user should know before. */
 export function Price({ plan, back, disabled }: Props) {
   const window = useQuery(creditsQuery).data
-  const { matches, uncounted, joins, rows, upTo, price, free } = plan
+  const { matches, countIsPartial, joins, rows, upTo, price, free } = plan
   return (
     <>
       {window && price > window.remaining && (
@@ -23,12 +23,12 @@ export function Price({ plan, back, disabled }: Props) {
           when they are used up, and goes on when they return.
         </p>
       )}
-      {uncounted && <p className="warning">E-mail addresses are not counted: there may be more rows than this.</p>}
+      {countIsPartial && <p className="warning">E-mail addresses are not counted: there may be more rows than this.</p>}
       <div className="actions">
         <button className="button primary" disabled={disabled}>
           {matches === undefined
             ? 'Counting…'
-            : uncounted
+            : countIsPartial
               ? `Export · ${joins ? 'up to 3 credits' : '1 credit'} a row`
               : `Export ${formatNumber(rows || 0)} ${rows === 1 ? 'row' : 'rows'} · ${upTo ? 'up to ' : ''}${credits(price)}`}
         </button>

@@ -7,19 +7,19 @@ import { formatNumber } from '../format'
 import { notify } from '../ui/toast'
 import { csv, csvHead, ndjson, type CSVOptions } from './format'
 import { readNames } from './names'
-import type { Job, Known, Page, Source } from './job'
+import type { Job, LoadedRows, Page, Source } from './job'
 import { readPage } from './page'
 import { saveExport } from './save'
 import {
   appendPage,
   readJob,
   readKnown,
-  readNames as readKeptNames,
+  readNames as readStoredNames,
   readSource,
   removeJob,
   writeJob,
   writeNewJob,
-  type Called,
+  type RecordNames,
 } from './store'
 
 /** Progress is the state of an export that this page runs, or has run. */
@@ -27,7 +27,7 @@ export interface Progress {
   /** Whether this page runs it. */
   running: boolean
   /** The reason for waiting. */
-  waits?: { why: 'credits' | 'busy' | 'offline' | 'session'; until?: Date }
+  waiting?: { why: 'credits' | 'busy' | 'offline' | 'session'; until?: Date }
   error?: Error
   /** The number of rows and the time at the start of this run, for the speed. */
   from?: { rows: number; at: number }
@@ -60,15 +60,15 @@ const pauses = new BroadcastChannel('atlas-export-pause')
 pauses.onmessage = ({ data }: MessageEvent<string>) => running.get(data)?.abort()
 
 /** How often progress in another tab is polled, in milliseconds. */
-const often = 1000
+const pollInterval = 1000
 
-/** useElsewhere reports whether another tab runs an export, and follows its progress. */
-export function useElsewhere({ id, state }: Job): boolean {
+/** useRunsInOtherTab reports whether another tab runs an export, and polls its progress. */
+export function useRunsInOtherTab({ id, state }: Job): boolean {
   const here = useProgress(id).running
   const { data } = useQuery({
     queryKey: ['export-elsewhere', id],
     enabled: state === 'running' && !here,
-    refetchInterval: often,
+    refetchInterval: pollInterval,
     queryFn: async ({ client }) => {
       const { held = [] } = await navigator.locks.query()
       client.setQueryData(jobQuery(id).queryKey, await readJob(id))
@@ -89,8 +89,8 @@ export async function newExport(
   client: QueryClient,
   wanted: NewJob,
   source: Source,
-  known: Known,
-  names: Called,
+  known: LoadedRows,
+  names: RecordNames,
 ): Promise<void> {
   const now = Date.now()
   const nothing = { state: 'running', rows: 0, credits: 0, bytes: 0, pages: 0 } as const
@@ -106,7 +106,7 @@ export async function resume(client: QueryClient, id: string): Promise<void> {
   if (running.has(id)) return
   const control = new AbortController()
   running.set(id, control)
-  const tell = (p: Omit<Progress, 'running'>) =>
+  const onProgress = (p: Omit<Progress, 'running'>) =>
     client.setQueryData<Progress>(progressKey(id), (before) => ({
       running: true,
       ...(before?.from ? { from: before.from } : {}),
@@ -116,7 +116,7 @@ export async function resume(client: QueryClient, id: string): Promise<void> {
     // Another tab may be running it.
     await navigator.locks.request(lockOf(id), { ifAvailable: true }, async (lock) => {
       if (!lock) throw new Error('This export runs in another tab of this browser')
-      await run(client, id, control.signal, tell)
+      await run(client, id, control.signal, onProgress)
     })
     client.setQueryData<Progress>(progressKey(id), idle)
   } catch (error) {
@@ -147,52 +147,57 @@ export async function stop(client: QueryClient, { id }: Job): Promise<void> {
   void client.invalidateQueries({ queryKey: ['exports'] })
 }
 
-export async function forget(client: QueryClient, job: Job): Promise<void> {
+export async function deleteExport(client: QueryClient, job: Job): Promise<void> {
   await removeJob(job)
   client.setQueryData(jobQuery(job.id).queryKey, null)
   await client.invalidateQueries({ queryKey: ['exports'] })
 }
 
-async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (p: Omit<Progress, 'running'>) => void) {
+async function run(
+  client: QueryClient,
+  id: string,
+  paused: AbortSignal,
+  onProgress: (p: Omit<Progress, 'running'>) => void,
+) {
   const read = await readJob(id)
   const source = await readSource(id)
   if (!read || !source) throw new Error('This browser has no such export any more')
   const known = (await readKnown(id)) ?? {}
   let job: Job = read
-  const called = new Map(await readKeptNames(read))
+  const namesById = new Map(await readStoredNames(read))
   // The names that the page in progress has read and paid for.
-  let names: { found: Called; credits: number } = { found: [], credits: 0 }
+  let newNames: { found: RecordNames; credits: number } = { found: [], credits: 0 }
   const set = async (next: Job, page?: Blob) => {
     job = { ...next, updatedAt: Date.now() }
-    await (page ? appendPage(job, page, names.found) : writeJob(job))
+    await (page ? appendPage(job, page, newNames.found) : writeJob(job))
     client.setQueryData(jobQuery(id).queryKey, job)
   }
   // Another tab may have ended it.
   if (job.state === 'complete' || job.state === 'stopped') return void client.setQueryData(jobQuery(id).queryKey, job)
   await set({ ...job, state: 'running' })
   const from = { rows: job.rows, at: Date.now() }
-  tell({ from })
+  onProgress({ from })
   const unchanged = () => assertUnchanged(client, job.workspace, source.body.source)
   // A paid page is reused when the check whether the View has changed must be repeated.
   let paid: Page | undefined
-  let sure = false
+  let verified = false
   for (let failures = 0; !paused.aborted;) {
     let more = true
     try {
       check(client, job)
-      if (!paid && !sure) await unchanged()
+      if (!paid && !verified) await unchanged()
       const page = (paid ??= await readPage(job, source, known))
       // A cursor does not depend on the definition. Only if it is unchanged, the whole page
       // belongs to it.
       await unchanged()
-      sure = true
-      await readNames(job.workspace, page.records, job.columns, called, (found, credits) => {
-        for (const [key, name] of found) called.set(key, name)
-        names = { found: [...names.found, ...found], credits: names.credits + credits }
+      verified = true
+      await readNames(job.workspace, page.records, job.columns, namesById, (found, credits) => {
+        for (const [key, name] of found) namesById.set(key, name)
+        newNames = { found: [...newNames.found, ...found], credits: newNames.credits + credits }
       })
       failures = 0
       const head = job.pages === 0 && job.format === 'csv' ? csvHead(job.columns, job) : ''
-      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns, job, called) : ndjson(r)))
+      const lines = page.records.map((r) => (job.format === 'csv' ? csv(r, job.columns, job, namesById) : ndjson(r)))
       const blob = new Blob([head, ...lines])
       const { cursor: _, ...rest } = job
       const rows = job.rows + page.records.length
@@ -202,7 +207,7 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
           ...rest,
           ...(page.next ? { cursor: page.next } : {}),
           rows,
-          credits: job.credits + page.credits + names.credits,
+          credits: job.credits + page.credits + newNames.credits,
           bytes: job.bytes + blob.size,
           pages: job.pages + 1,
           state: more ? 'running' : 'complete',
@@ -210,22 +215,22 @@ async function run(client: QueryClient, id: string, paused: AbortSignal, tell: (
         blob,
       )
       paid = undefined
-      names = { found: [], credits: 0 }
-      if (more) tell({ from })
+      newNames = { found: [], credits: 0 }
+      if (more) onProgress({ from })
     } catch (error) {
-      sure = false
-      const waits = waitsFor(error, failures++)
-      if (!waits) {
+      verified = false
+      const waiting = waitingFor(error, failures++)
+      if (!waiting) {
         const state = error instanceof ViewChanged ? 'stopped' : 'paused'
-        await set({ ...job, state, credits: job.credits + (paid?.credits ?? 0) + names.credits })
+        await set({ ...job, state, credits: job.credits + (paid?.credits ?? 0) + newNames.credits })
         throw error
       }
-      tell({ from, waits })
-      if (waits.why === 'session') {
+      onProgress({ from, waiting })
+      if (waiting.why === 'session') {
         handleSessionEnd(client)
-        await signedIn(client, paused)
-      } else await sleep(+(waits.until ?? 0) - Date.now(), paused)
-      tell({ from })
+        await untilSignedIn(client, paused)
+      } else await sleep(+(waiting.until ?? 0) - Date.now(), paused)
+      onProgress({ from })
     }
     // All rows are loaded. Saving the file can fail, and be repeated.
     if (!more) {
@@ -246,11 +251,11 @@ function check(client: QueryClient, { user, workspace }: Job) {
 }
 
 /** The maximum wait for a service that does not answer, in milliseconds. */
-const longest = 30_000
+const maxWait = 30_000
 
-function waitsFor(error: unknown, failures: number): Progress['waits'] {
+function waitingFor(error: unknown, failures: number): Progress['waiting'] {
   if (!(error instanceof RequestError)) return undefined
-  const soon = new Date(Date.now() + Math.min(longest, 1000 * 2 ** failures))
+  const soon = new Date(Date.now() + Math.min(maxWait, 1000 * 2 ** failures))
   if (error.code === 'rate_limited' || error.code === 'key_budget_used')
     return { why: 'credits', until: error.retryAt ?? soon }
   if (error.status === 401) return { why: 'session' }
@@ -271,8 +276,8 @@ const sleep = (time: number, paused: AbortSignal) =>
     })
   })
 
-/** signedIn waits until a user is signed in again. */
-const signedIn = (client: QueryClient, paused: AbortSignal) =>
+/** untilSignedIn waits until a user has signed in. */
+const untilSignedIn = (client: QueryClient, paused: AbortSignal) =>
   new Promise<void>((resolve) => {
     const look = () => {
       if (!paused.aborted && !client.getQueryData(sessionQuery.queryKey)) return

@@ -9,15 +9,15 @@ export const fileName = ({
   startedAt,
   format,
 }: Pick<Job, 'name' | 'dataset' | 'startedAt' | 'format'>) =>
-  `${harmless(name ?? '') || dataset}-${new Date(startedAt).toISOString().slice(0, 10)}.${format}`
+  `${slug(name ?? '') || dataset}-${new Date(startedAt).toISOString().slice(0, 10)}.${format}`
 
 /** The maximum length of a name in a file name. */
-const longest = 60
+const maxName = 60
 
-/** harmless is the letters and digits of a name, with - between its words. */
-const harmless = (name: string) =>
+/** slug is the letters and digits of a name, with - between its words. */
+const slug = (name: string) =>
   [...name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, '-')]
-    .slice(0, longest)
+    .slice(0, maxName)
     .join('')
     .replaceAll(/^-+|-+$/g, '')
 

@@ -1,8 +1,8 @@
 import { createStore, del, delMany, get, getMany, keys, set, setMany } from 'idb-keyval'
-import type { Job, Known, Source } from './job'
+import type { Job, LoadedRows, Source } from './job'
 
 /** How long an export is stored after its last change, in milliseconds. */
-const kept = 7 * 24 * 3600 * 1000
+const retention = 7 * 24 * 3600 * 1000
 
 const store = createStore('atlas-exports', 'keep')
 const key = {
@@ -15,20 +15,20 @@ const key = {
 
 export const readJob = async (id: string): Promise<Job | null> => (await get<Job>(key.job(id), store)) ?? null
 export const readSource = (id: string) => get<Source>(key.source(id), store)
-export const readKnown = (id: string) => get<Known>(key.known(id), store)
+export const readKnown = (id: string) => get<LoadedRows>(key.known(id), store)
 export const writeSource = (id: string, source: Source) => set(key.source(id), { ...source, at: Date.now() }, store)
 export const writeJob = (job: Job) => set(key.job(job.id), job, store)
 
-/** Called has the names of related records that pages of an export have read. */
-export type Called = [id: string, name: string | null][]
+/** RecordNames has the names of related records that pages of an export have read. */
+export type RecordNames = [id: string, name: string | null][]
 
 /** readNames are all names that an export knows, earlier ones first. */
-export async function readNames({ id, pages }: Job): Promise<Called> {
+export async function readNames({ id, pages }: Job): Promise<RecordNames> {
   const entries = Array.from({ length: pages + 1 }, (_, n) => key.names(id, n))
-  return (await getMany<Called | undefined>(entries, store)).flatMap((names) => names ?? [])
+  return (await getMany<RecordNames | undefined>(entries, store)).flatMap((names) => names ?? [])
 }
 
-export const writeNewJob = (job: Job, source: Source, known: Known, names: Called) =>
+export const writeNewJob = (job: Job, source: Source, known: LoadedRows, names: RecordNames) =>
   setMany(
     [
       [key.job(job.id), job],
@@ -40,7 +40,7 @@ export const writeNewJob = (job: Job, source: Source, known: Known, names: Calle
   )
 
 /** appendPage stores a page, the names that it read and the progress of the export, in one transaction. */
-export const appendPage = (job: Job, page: Blob, names: Called) =>
+export const appendPage = (job: Job, page: Blob, names: RecordNames) =>
   setMany(
     [
       [key.page(job.id, job.pages - 1), page],
@@ -61,7 +61,7 @@ export async function fileOf(job: Job): Promise<Blob> {
   return new Blob(pages, { type: job.format === 'csv' ? 'text/csv' : 'application/x-ndjson' })
 }
 
-const isOld = (at = 0) => Date.now() - at > kept
+const isOld = (at = 0) => Date.now() - at > retention
 
 /**
  * listJobs returns the exports of a user, newest first, and deletes old ones of any user, and
@@ -69,12 +69,12 @@ const isOld = (at = 0) => Date.now() - at > kept
  */
 export async function listJobs(user: string, workspace: string): Promise<Job[]> {
   const names = await keys<string>(store)
-  const begun = names.filter((name) => name.startsWith(key.job('')))
-  const jobs = (await getMany<Job>(begun, store)).filter((j) => j !== undefined)
+  const jobKeys = names.filter((name) => name.startsWith(key.job('')))
+  const jobs = (await getMany<Job>(jobKeys, store)).filter((j) => j !== undefined)
   for (const job of jobs) if (isOld(job.updatedAt)) await removeJob(job)
   for (const name of names) {
     const [, id = ''] = name.split(key.source(''))
-    if (id && !begun.includes(key.job(id)) && isOld((await readSource(id))?.at)) await del(name, store)
+    if (id && !jobKeys.includes(key.job(id)) && isOld((await readSource(id))?.at)) await del(name, store)
   }
   return jobs
     .filter((j) => j.user === user && j.workspace === workspace && !isOld(j.updatedAt))

@@ -12,14 +12,14 @@ export interface Choices {
   join: boolean
   projectBy: ProjectBy
   /** The columns that the file does not have. */
-  left: string[]
+  excluded: string[]
   /** The number of rows as it is typed; undefined: all. */
   first: string | undefined
 }
 
 export type Choose = (part: Partial<Choices>) => void
 
-const usual: Choices = {
+const defaults: Choices = {
   format: 'csv',
   excel: false,
   formulas: false,
@@ -27,11 +27,11 @@ const usual: Choices = {
   named: false,
   join: false,
   projectBy: 'cost',
-  left: [],
+  excluded: [],
   first: undefined,
 }
 
 export function useChoices(): [Choices, Choose] {
-  const [choices, set] = useState(usual)
+  const [choices, set] = useState(defaults)
   return [choices, (part) => set((before) => ({ ...before, ...part }))]
 }

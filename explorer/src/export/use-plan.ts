@@ -18,7 +18,7 @@ export interface FormProps {
 }
 
 /** usePlan has the rows and columns that an export with these choices has, and its price. */
-export function usePlan(workspace: string, source: Source, { format, named, join, left, first }: Choices) {
+export function usePlan(workspace: string, source: Source, { format, named, join, excluded, first }: Choices) {
   const { dataset, body } = source
   const table = tableOf({ dataset, source: body.source })
   const count = useCount(workspace, source)
@@ -30,19 +30,19 @@ export function usePlan(workspace: string, source: Source, { format, named, join
 
   const matches = ids ? ids.length : count.data
   // Counts do not search e-mail addresses.
-  const uncounted = dataset === 'contacts' && !ids && (body.query ?? '').includes('@')
-  const most = first === undefined ? undefined : Math.floor(Number(first))
-  const rows = Math.min(matches ?? 0, most ?? Infinity)
+  const countIsPartial = dataset === 'contacts' && !ids && (body.query ?? '').includes('@')
+  const maxRows = first === undefined ? undefined : Math.floor(Number(first))
+  const rows = Math.min(matches ?? 0, maxRows ?? Infinity)
   const price = ids ? ids.slice(0, rows).filter((i) => !known[i]).length : rows * (joins ? recordsJoined : 1)
-  const columns = all.filter((c) => !left.includes(c))
+  const columns = all.filter((c) => !excluded.includes(c))
   const nameable = joins ? [] : namesOf(columns)
   const names = named && format === 'csv' ? nameable : []
-  const forNames = useMostNames(workspace, names, rows)
+  const forNames = useMaxNames(workspace, names, rows)
   return {
     table,
     count,
     matches,
-    uncounted,
+    countIsPartial,
     joinable,
     joins,
     ids,
@@ -51,22 +51,22 @@ export function usePlan(workspace: string, source: Source, { format, named, join
     columns,
     nameable,
     names,
-    most,
+    maxRows,
     rows,
     /** In credits; with upTo the maximum. */
     price: (price || 0) + forNames,
     upTo: joins || names.length > 0,
     /** How many rows cost nothing. */
     free: ids ? rows - price : 0,
-    invalid: (format === 'csv' && columns.length === 0) || (most !== undefined && !(most >= 1)),
+    invalid: (format === 'csv' && columns.length === 0) || (maxRows !== undefined && !(maxRows >= 1)),
   }
 }
 
-/** useMostNames is the maximum price of name columns, in credits: no record is read twice. */
-function useMostNames(workspace: string, columns: string[], rows: number): number {
+/** useMaxNames is the maximum price of name columns, in credits: no record is read twice. */
+function useMaxNames(workspace: string, columns: string[], rows: number): number {
   const has = (dataset: Dataset) => columns.some((c) => idsOf(c)?.dataset === dataset)
   const firms = useCount(workspace, { dataset: 'accounts', body: {} }, has('accounts')).data
   const people = useCount(workspace, { dataset: 'contacts', body: {} }, has('contacts')).data
-  const most = (dataset: Dataset, count = Infinity) => (has(dataset) ? Math.min(maxNamed * rows, count) : 0)
-  return most('accounts', firms) + most('contacts', people)
+  const maxRecords = (dataset: Dataset, count = Infinity) => (has(dataset) ? Math.min(maxNamed * rows, count) : 0)
+  return maxRecords('accounts', firms) + maxRecords('contacts', people)
 }

@@ -8,12 +8,12 @@ import { idsOf } from './names'
 import { inOrder, peopleOf, withJoined } from './people'
 import { newExport } from './runner'
 import type { Source } from './job'
-import type { Called } from './store'
+import type { RecordNames } from './store'
 import type { Choices } from './use-choices'
 import type { Plan } from './use-plan'
 
-/** Wanted is what the form exports. */
-export interface Wanted {
+/** ExportForm is what the form exports. */
+export interface ExportForm {
   workspace: string
   source: Source
   /** The id of the export, if it already exists. */
@@ -21,16 +21,16 @@ export interface Wanted {
   /** The name of the exported View or search. */
   name?: string | undefined
   /** The visible columns of the table. */
-  inSight?: string[]
+  visibleColumns?: string[]
   descriptors: Descriptor[]
 }
 
 /** useStart starts the export and goes to it. */
-export function useStart(wanted: Wanted, choices: Choices, plan: Plan) {
+export function useStart(wanted: ExportForm, choices: Choices, plan: Plan) {
   const client = useQueryClient()
   const user = useQuery(sessionQuery).data
   const { workspace, source } = wanted
-  const { ids, known, names, most, rows, uncounted } = plan
+  const { ids, known, names, maxRows, rows, countIsPartial } = plan
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () => {
       const job = {
@@ -42,10 +42,10 @@ export function useStart(wanted: Wanted, choices: Choices, plan: Plan) {
         ...(wanted.name ? { name: wanted.name } : {}),
         columns: [],
         ...(choices.format === 'csv' && csvOf(wanted, choices, plan)),
-        total: uncounted && most ? most : rows,
-        capped: !uncounted || most !== undefined,
+        total: countIsPartial && maxRows ? maxRows : rows,
+        capped: !countIsPartial || maxRows !== undefined,
       }
-      const called = [...namesIn(client, workspace).records].map(([key, r]): Called[0] => [key, r && nameOf(r)])
+      const called = [...namesIn(client, workspace).records].map(([key, r]): RecordNames[0] => [key, r && nameOf(r)])
       await newExport(client, job, ids ? { ...source, ids } : source, known, names.length > 0 ? called : [])
       go(`/export/${job.id}`, { replace: true })
     },
@@ -54,7 +54,11 @@ export function useStart(wanted: Wanted, choices: Choices, plan: Plan) {
 }
 
 /** csvOf is what a job of a CSV file has more than others. */
-function csvOf({ inSight, descriptors }: Wanted, { excel, formulas, forPeople, projectBy }: Choices, plan: Plan) {
+function csvOf(
+  { visibleColumns, descriptors }: ExportForm,
+  { excel, formulas, forPeople, projectBy }: Choices,
+  plan: Plan,
+) {
   const { table, columns, names, joins } = plan
   const file = { excel, formulas, ...(joins ? { join: true as const, projectBy } : {}) }
   if (!forPeople) return { ...file, columns: [...columns, ...names] }
@@ -63,7 +67,7 @@ function csvOf({ inSight, descriptors }: Wanted, { excel, formulas, forPeople, p
     ...file,
     people: joins ? withJoined(people, descriptors) : people,
     // Names replace ids.
-    columns: inOrder(table, inSight ?? defaultKeys(table), columns).map(
+    columns: inOrder(table, visibleColumns ?? defaultKeys(table), columns).map(
       (c) => names.find((n) => idsOf(n)?.ids === c) ?? c,
     ),
   }

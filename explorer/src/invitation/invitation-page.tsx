@@ -37,7 +37,7 @@ export function InvitationPage({ token, user }: { token: string; user: User }) {
     location.replace('/')
   }
   return (
-    <main className="alone">
+    <main className="standalone">
       <div className="sheet">
         <Mark />
         {join.data ? (

@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react'
 import { createPortal } from 'react-dom'
 import { counted } from '../datasets'
 import { formatShort } from '../format'
-import { apart } from './apart'
+import { mergeOverlapping } from './merge-overlapping'
 import type { Cell } from './tiles'
 
 interface Props {
@@ -21,12 +21,12 @@ const sizes = { least: 22, most: 52, letter: 7, around: 8 }
 export function Cells({ map, cells, action, choose }: Props) {
   // Where the map is; a string, because a store compares.
   useSyncExternalStore(
-    (tell) => {
-      map.on('move', tell)
-      map.on('resize', tell)
+    (notify) => {
+      map.on('move', notify)
+      map.on('resize', notify)
       return () => {
-        map.off('move', tell)
-        map.off('resize', tell)
+        map.off('move', notify)
+        map.off('resize', notify)
       }
     },
     () => `${map.getCenter()},${map.getZoom()},${map.getContainer().clientWidth}`,
@@ -39,7 +39,7 @@ export function Cells({ map, cells, action, choose }: Props) {
   }
   const placed = cells.map((cell) => ({ cell, ...map.project([cell.longitude, cell.latitude]) }))
   return createPortal(
-    apart(placed, sizeOf).map(({ cell, x, y }) => {
+    mergeOverlapping(placed, sizeOf).map(({ cell, x, y }) => {
       if (x < -sizes.most || y < -sizes.most || x > clientWidth + sizes.most || y > clientHeight + sizes.most)
         return null
       const size = sizeOf(cell.count)

@@ -86,7 +86,7 @@ export function DrawPolygon({ map, corners: before, onDraw, onCancel }: Props) {
       </svg>
       <div className="draw-bar">
         <p id="draw-state" role="status">
-          {problem ?? said(count)}
+          {problem ?? cornerCount(count)}
         </p>
         <button className="button" onClick={onCancel}>
           Cancel
@@ -99,7 +99,7 @@ export function DrawPolygon({ map, corners: before, onDraw, onCancel }: Props) {
   )
 }
 
-function said(corners: number): string {
+function cornerCount(corners: number): string {
   if (corners === 0) return 'Click the corners of an area.'
   if (corners < minCorners) return `${corners} of at least ${minCorners} corners.`
   return `${corners} corners. Enter or a double click closes the area.`

@@ -16,7 +16,7 @@ interface Props {
 }
 
 /** What is smaller than this is a click, in pixels. */
-const least = 4
+const minSize = 4
 
 /** Draw lies over the map and takes one drag: from corner to corner, or from the centre out. */
 export function Draw({ map, shape, onDraw, onCancel }: Props) {
@@ -25,7 +25,7 @@ export function Draw({ map, shape, onDraw, onCancel }: Props) {
   const finish = () => {
     if (!drag) return
     setDrag(undefined)
-    if (Math.hypot(drag.to[0] - drag.from[0], drag.to[1] - drag.from[1]) < least) return
+    if (Math.hypot(drag.to[0] - drag.from[0], drag.to[1] - drag.from[1]) < minSize) return
     onDraw(placeOf(map, shape, drag.from, drag.to))
   }
   return (

@@ -32,11 +32,11 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
   })
   const box = useRef<HTMLDivElement>(null)
   const goTo = (key?: string) => {
-    const asked = location.href
+    const addressBefore = location.href
     go.mutate(key, {
       // Not if the text or the view has changed since.
       onSuccess: (reached) => {
-        if (!reached || location.href !== asked) return
+        if (!reached || location.href !== addressBefore) return
         show(reached)
         setOpen(false)
         // The next text is for another place.
@@ -45,19 +45,19 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
       },
     })
   }
-  const isNowhere = query.enabled && !isOld && found.data?.length === 0
-  const said = go.error
+  const isNotFound = query.enabled && !isOld && found.data?.length === 0
+  const error = go.error
     ? go.error.message
     : found.error
       ? `Places cannot be looked up now: ${found.error.message}`
-      : isNowhere
+      : isNotFound
         ? `No project is at “${text.trim()}”.`
         : ''
   const keys = (e: React.KeyboardEvent) => {
     if (e.nativeEvent.isComposing) return
     if (e.key === 'Enter' && typed.enabled && (isOld || places.length === 0)) goTo()
     else if (e.key === 'Escape' && (open || text)) {
-      if (open && (places.length > 0 || said)) setOpen(false)
+      if (open && (places.length > 0 || error)) setOpen(false)
       else setText('')
     } else {
       if (e.key === 'ArrowDown') setOpen(true)
@@ -88,7 +88,7 @@ export function GoTo({ show }: { show: (box: Box) => void }) {
         empty=""
       />
       <p className="quiet" role="status">
-        {open ? said : ''}
+        {open ? error : ''}
       </p>
     </div>
   )

@@ -24,7 +24,7 @@ interface Props {
   /** What is being drawn. */
   shape: Shape | undefined
   action: string
-  onSight: (sight: { box: Box; view: View }) => void
+  onViewportChange: (sight: { box: Box; view: View }) => void
   /** The user has moved the map. */
   onMove: (view: View) => void
   onCell: (cell: Cell) => void
@@ -34,27 +34,27 @@ interface Props {
 }
 
 /** How long the map moves by itself, in milliseconds. */
-const motion = { duration: 140 }
+const moveAnimation = { duration: 140 }
 /** Zoom of a single place. */
 const fitZoom = 13
 
 export default function MapCanvas({ view, fit, cells, rows, place, corners, shape, action, ...on }: Props) {
   const element = useRef<HTMLDivElement>(null)
   const { map, credit } = useMap(element, 'Map of projects')
-  const heard = useRef(on)
+  const handlers = useRef(on)
   useEffect(() => {
-    heard.current = on
+    handlers.current = on
   })
   useEffect(() => {
     if (!map) return
-    const tell = (e?: MapLibreEvent) => {
-      heard.current.onSight({ box: boxOfBounds(map.getBounds()), view: viewOf(map) })
+    const report = (e?: MapLibreEvent) => {
+      handlers.current.onViewportChange({ box: boxOfBounds(map.getBounds()), view: viewOf(map) })
       // Moves by the address and by the size of the page have no event of the user.
-      if (e && 'originalEvent' in e && e.originalEvent) heard.current.onMove(viewOf(map))
+      if (e && 'originalEvent' in e && e.originalEvent) handlers.current.onMove(viewOf(map))
     }
-    map.on('moveend', tell)
+    map.on('moveend', report)
     return () => {
-      map.off('moveend', tell)
+      map.off('moveend', report)
     }
   }, [map])
   useView(map, view, fit)
@@ -67,7 +67,7 @@ export default function MapCanvas({ view, fit, cells, rows, place, corners, shap
     [place],
   )
   useSource(map, 'place', areas)
-  const hovered = useHovered(map, (id) => heard.current.onRow(id))
+  const hovered = useHovered(map, (id) => handlers.current.onRow(id))
   const record = rows.find((r) => r.id === hovered)
   return (
     <>
@@ -88,23 +88,23 @@ export default function MapCanvas({ view, fit, cells, rows, place, corners, shap
 /** useView moves the map to the view of the address. */
 function useView(map: MapGL | undefined, view: View | undefined, fit: Box | undefined) {
   const moved = useRef<MapGL>(undefined)
-  const wanted = view ? formatView(view) : fit ? JSON.stringify(fit) : undefined
+  const target = view ? formatView(view) : fit ? JSON.stringify(fit) : undefined
   useEffect(() => {
-    if (!map || !wanted) return
-    const [latitude = 0, longitude = 0, zoom = 0] = view ? wanted.split(',').map(Number) : []
+    if (!map || !target) return
+    const [latitude = 0, longitude = 0, zoom = 0] = view ? target.split(',').map(Number) : []
     const first = moved.current !== map
     moved.current = map
     if (view) {
-      if (wanted !== formatView(viewOf(map))) {
-        map.easeTo({ center: [longitude, latitude], zoom, duration: first ? 0 : motion.duration })
+      if (target !== formatView(viewOf(map))) {
+        map.easeTo({ center: [longitude, latitude], zoom, duration: first ? 0 : moveAnimation.duration })
       } else if (first) map.fire('moveend')
     } else {
-      const { north, south, east, west } = JSON.parse(wanted) as Box
+      const { north, south, east, west } = JSON.parse(target) as Box
       const box: [number, number, number, number] = [west, Math.max(-85, south), east, Math.min(85, north)]
       map.fitBounds(box, { padding, maxZoom: fitZoom, duration: 0 })
     }
     // eslint-disable-next-line react-hooks/exhaustive-deps -- wanted says both
-  }, [map, wanted])
+  }, [map, target])
 }
 
 function featureOf(record: AnyRecord): GeoJSON.Feature[] {

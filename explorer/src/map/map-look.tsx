@@ -12,8 +12,8 @@ import { GoTo } from './go-to'
 import { MapTools, MapZoom } from './map-tools'
 import { PlacesTable } from './places-table'
 import { precisionOf, unloaded } from './tiles'
-import { useCells, type Sight } from './use-cells'
-import { useMoves } from './use-moves'
+import { useCells, type Viewport } from './use-cells'
+import { useMapActions } from './use-map-actions'
 import { parseView } from './view'
 import { hasWebGL } from './webgl'
 
@@ -44,10 +44,10 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
   const [drawable] = useState(hasWebGL)
   const [asTable, setAsTable] = useState(false)
   const [shape, setShape] = useState<Shape>()
-  const [sight, setSight] = useState<Sight>()
-  const { extent, near, unknown, cells, again } = useCells(drawable, sight)
+  const [sight, setSight] = useState<Viewport>()
+  const { extent, near, unknown, cells, retry } = useCells(drawable, sight)
   const circles = useMemo(() => unloaded(cells, rows), [cells, rows])
-  const moves = useMoves(drawable, sight)
+  const moves = useMapActions(drawable, sight)
   const error = extent.error ?? near.error
   const condition = state.conditions.location
   const area = condition?.kind === 'place' ? condition : undefined
@@ -80,7 +80,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
         </div>
       </div>
       {error && cells.length === 0 ? (
-        <Notice error={error} retry={again} />
+        <Notice error={error} retry={retry} />
       ) : extent.data === null ? (
         <p className="notice">No project of this search has a known location.</p>
       ) : (
@@ -97,7 +97,7 @@ function MapOfProjects({ rows }: { rows: AnyRecord[] }) {
                   corners={area && 'polygon' in area ? area.polygon : undefined}
                   shape={shape}
                   action={moves.action}
-                  onSight={setSight}
+                  onViewportChange={setSight}
                   onMove={moves.look}
                   onCell={moves.choose}
                   onRow={moves.open}

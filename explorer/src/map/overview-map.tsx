@@ -5,12 +5,12 @@ import { useSearch } from '../search/context'
 import { format } from '../search/state'
 import { useWidth } from '../ui/use-width'
 import { extentQuery } from './queries'
-import { StillMap } from './still-map'
+import { StaticMap } from './static-map'
 
 /** Height of the picture, in pixels. */
 const height = 172
 
-/** OverviewMap is a still picture of where the projects are. It leads to the map. */
+/** OverviewMap is a static map of where the projects are. It links to the map. */
 export default function OverviewMap() {
   const { workspace, state, body } = useSearch()
   const box = useRef<HTMLAnchorElement>(null)
@@ -23,7 +23,7 @@ export default function OverviewMap() {
       <h2>Where they are</h2>
       <a
         ref={box}
-        className="still"
+        className="static-map"
         aria-label="Open the map"
         {...link(format({ ...state, look: 'map' }))}
         // The map is there sooner.
@@ -31,7 +31,7 @@ export default function OverviewMap() {
       >
         {found && width > 0 ? (
           <>
-            <StillMap box={found.box} cells={found.cells} label="Projects on a map" width={width} height={height} />
+            <StaticMap box={found.box} cells={found.cells} label="Projects on a map" width={width} height={height} />
             <span className="open">Open the map</span>
           </>
         ) : (

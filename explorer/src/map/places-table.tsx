@@ -9,7 +9,7 @@ interface Props {
 }
 
 /** The most places that the table lists. */
-const most = 200
+const maxPlaces = 200
 
 const degrees = (n: number) => `${Math.abs(n).toFixed(3)}°`
 
@@ -31,7 +31,7 @@ export function PlacesTable({ cells, action, choose }: Props) {
           </tr>
         </thead>
         <tbody>
-          {cells.slice(0, most).map((cell) => {
+          {cells.slice(0, maxPlaces).map((cell) => {
             const place = around(cell)
             return (
               <tr key={`${cell.box.north},${cell.box.west}`}>
@@ -47,8 +47,8 @@ export function PlacesTable({ cells, action, choose }: Props) {
           })}
         </tbody>
       </table>
-      {cells.length > most && (
-        <p className="quiet">{formatNumber(cells.length - most)} more places have fewer projects.</p>
+      {cells.length > maxPlaces && (
+        <p className="quiet">{formatNumber(cells.length - maxPlaces)} more places have fewer projects.</p>
       )}
     </div>
   )

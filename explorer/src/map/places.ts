@@ -20,20 +20,20 @@ export interface Found {
 const regions: Record<string, string> = { city: 'city', state: 'state', country: 'country' }
 
 /** How many letters a text needs. */
-const least = 2
+const minLength = 2
 
 /** placesQuery finds the places that match a text among all projects of the data, which is free. */
 export function placesQuery(client: QueryClient, workspace: string, text: string) {
-  const wanted = text.trim()
+  const trimmed = text.trim()
   return queryOptions({
-    queryKey: ['places', workspace, wanted],
+    queryKey: ['places', workspace, trimmed],
     staleTime: 60_000,
     retry: false,
-    enabled: [...wanted].length >= least && prefixOf(wanted) !== undefined,
+    enabled: [...trimmed].length >= minLength && prefixOf(trimmed) !== undefined,
     queryFn: async (): Promise<Found[]> => {
-      const body: Body = { filters: { address: { value: [wanted] } } }
+      const body: Body = { filters: { address: { value: [trimmed] } } }
       const [suggestions, at] = await Promise.all([
-        client.fetchQuery(suggestQuery(workspace, 'projects', prefixOf(wanted), {})),
+        client.fetchQuery(suggestQuery(workspace, 'projects', prefixOf(trimmed), {})),
         client.fetchQuery(facetsQuery(workspace, 'projects', body, [])),
       ])
       const found: Found[] = []
@@ -42,7 +42,7 @@ export function placesQuery(client: QueryClient, workspace: string, text: string
         if (hint) found.push({ key: `${field} ${value}`, label: value, hint, count, body: having(field, value) })
       }
       if (at.count > 0)
-        found.push({ key: 'address', label: `“${wanted}”`, hint: 'in addresses', count: at.count, body })
+        found.push({ key: 'address', label: `“${trimmed}”`, hint: 'in addresses', count: at.count, body })
       const names = new Set<string>()
       for (const { id, value } of suggestions) {
         if (id === undefined || names.has(value)) continue

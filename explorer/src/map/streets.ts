@@ -12,7 +12,7 @@ interface MapTiles {
 /** What the streets are drawn beneath. */
 const above = 'place'
 /** Tiles of an origin are requested up to this zoom, and scaled beyond. */
-const deepest = 14
+const maxTileZoom = 14
 
 const font = ['Inter Variable', 'sans-serif']
 
@@ -20,12 +20,12 @@ const font = ['Inter Variable', 'sans-serif']
  * addBase draws streets beneath the areas, or without tiles the names of cities. It returns the
  * attribution of the tiles.
  */
-export async function addBase(map: MapGL, colours: Colours, gone: () => boolean): Promise<string | undefined> {
+export async function addBase(map: MapGL, colours: Colours, isRemoved: () => boolean): Promise<string | undefined> {
   const tiles = await tilesOf()
   const source = tiles.url ? await sourceOf(tiles.url, tiles.archive).catch(() => undefined) : undefined
-  if (gone()) return undefined
+  if (isRemoved()) return undefined
   if (!source) {
-    await addCities(map, colours, gone)
+    await addCities(map, colours, isRemoved)
     return undefined
   }
   map.addSource('streets', source)
@@ -49,7 +49,7 @@ async function tilesOf(): Promise<MapTiles> {
  * with the first one.
  */
 async function sourceOf(url: string, archive: boolean): Promise<VectorSourceSpecification> {
-  if (!archive) return { type: 'vector', tiles: [url], maxzoom: deepest }
+  if (!archive) return { type: 'vector', tiles: [url], maxzoom: maxTileZoom }
   const { PMTiles, Protocol } = await import('pmtiles')
   const address = new URL(url, location.href).href
   const file = new PMTiles(address)
@@ -60,9 +60,9 @@ async function sourceOf(url: string, archive: boolean): Promise<VectorSourceSpec
   return { type: 'vector', tiles: [`pmtiles://${address}/{z}/{x}/{y}`], minzoom: minZoom, maxzoom: maxZoom }
 }
 
-async function addCities(map: MapGL, colours: Colours, gone: () => boolean) {
+async function addCities(map: MapGL, colours: Colours, isRemoved: () => boolean) {
   const { default: cities } = await import('./cities.json')
-  if (gone()) return
+  if (isRemoved()) return
   const features = cities.map(([name, longitude, latitude, zoom], rank): GeoJSON.Feature => ({
     type: 'Feature',
     properties: { name, zoom, rank },

@@ -32,7 +32,7 @@ describe('tiles', () => {
     }
   })
 
-  it('split as one zooms, and stay where one moves a little', () => {
+  it('get finer with the zoom, and do not change with small moves', () => {
     const at = cellsOf(calgary, 10)
     expect(at.precision).toBe(13)
     expect(cellsOf(calgary, 11).precision).toBe(14)
@@ -65,7 +65,7 @@ describe('the extent', () => {
     expect(extentOf([cell(0, 99), cell(2, 99), cell(100, 1)])).toEqual({ north: 1, south: 0, east: 3, west: 0 })
     expect(extentOf([])).toBeUndefined()
   })
-  it('is found by looking closer', async () => {
+  it('is found with increasing precision', async () => {
     const asked: [number, unknown][] = []
     const found = await findExtent((precision, box) => {
       asked.push([precision, box])

@@ -6,14 +6,14 @@ import type { Box } from '../search/place'
 export type Cell = Schemas['CellCount']
 
 /** A request for cells has at most this many. */
-const mostCells = 2000
-const deepest = 18
+const maxCells = 2000
+const maxPrecision = 18
 
 /** Cells are 54 to 108 pixels wide: a map of zoom 0 is 512 pixels wide. */
-const finer = 2.75
+const precisionOffset = 2.75
 
 /** The closest that one can zoom in. */
-export const maxZoom = Math.ceil(deepest - finer)
+export const maxZoom = Math.ceil(maxPrecision - precisionOffset)
 
 /** Web Mercator ends here, in degrees. */
 const edge = 85.0511287798066
@@ -69,10 +69,10 @@ export function cellsIn(box: Box, precision: number): number {
  * larger than the visible area and jumps by several cells, so that small moves send no new
  * request.
  */
-export function cellsOf(sight: Box, zoom: number): { precision: number; box: Box } {
-  for (let precision = clamp(Math.round(zoom + finer), 0, deepest); ; precision--) {
-    const box = boxOf(tilesOf(sight, Math.max(0, precision - 2)))
-    if (precision === 0 || cellsIn(box, precision) <= mostCells) return { precision, box }
+export function cellsOf(viewport: Box, zoom: number): { precision: number; box: Box } {
+  for (let precision = clamp(Math.round(zoom + precisionOffset), 0, maxPrecision); ; precision--) {
+    const box = boxOf(tilesOf(viewport, Math.max(0, precision - 2)))
+    if (precision === 0 || cellsIn(box, precision) <= maxCells) return { precision, box }
   }
 }
 
@@ -162,7 +162,7 @@ export async function findExtent(count: (precision: number, box?: Box) => Promis
     if (!box) return null
     const { left, top, right, bottom } = tilesOf(box, precision)
     const next = precision + steps.next
-    if (right - left > 1 || bottom - top > 1 || next > deepest) return { box, cells }
+    if (right - left > 1 || bottom - top > 1 || next > maxPrecision) return { box, cells }
     precision = next
     cells = await count(precision, box)
   }

@@ -6,8 +6,8 @@ import { cellsRequest, extentQuery } from './queries'
 import { cellsOf, inBox, type Cell } from './tiles'
 import type { View } from './view'
 
-/** Sight is what the map shows. */
-export interface Sight {
+/** Viewport is what the map shows. */
+export interface Viewport {
   box: Box
   view: View
 }
@@ -16,28 +16,28 @@ const none: Cell[] = []
 const everywhere: Box = { north: 90, south: -90, east: 180, west: -180 }
 
 /** useCells counts where the projects of the search are: overall, and in more detail the visible ones. */
-export function useCells(drawable: boolean, sight: Sight | undefined) {
+export function useCells(drawable: boolean, viewport: Viewport | undefined) {
   const { workspace, body } = useSearch()
   const extent = useQuery(extentQuery(useQueryClient(), workspace.id, body))
   const all = useQuery(facetsQuery(workspace.id, 'projects', body, cellsRequest(0)))
-  const wanted = sight && cellsOf(sight.box, sight.view.zoom)
+  const request = viewport && cellsOf(viewport.box, viewport.view.zoom)
   const near = useQuery({
     ...facetsQuery(
       workspace.id,
       'projects',
-      inBox(body, wanted?.box ?? everywhere),
-      cellsRequest(wanted?.precision ?? 0),
+      inBox(body, request?.box ?? everywhere),
+      cellsRequest(request?.precision ?? 0),
     ),
-    enabled: wanted !== undefined,
+    enabled: request !== undefined,
   })
   return {
     extent,
     near,
     unknown: all.data?.facets[0]?.unknown ?? 0,
     cells: (drawable ? near.data?.facets[0]?.geo : extent.data?.cells) ?? none,
-    again: () => {
+    retry: () => {
       void extent.refetch()
-      if (wanted) void near.refetch()
+      if (request) void near.refetch()
     },
   }
 }

@@ -20,7 +20,7 @@ export function useMap(
   const [credit, setCredit] = useState<string>()
   useEffect(() => {
     if (!element.current) return
-    const made = new MapGL({
+    const map = new MapGL({
       container: element.current,
       style: styleOf(colours()),
       maxZoom,
@@ -32,33 +32,33 @@ export function useMap(
       fadeDuration: 0,
       locale: { 'Map.Title': title },
     })
-    made.touchZoomRotate.disableRotation()
-    made.keyboard.disableRotation()
+    map.touchZoomRotate.disableRotation()
+    map.keyboard.disableRotation()
     const dark = matchMedia('(prefers-color-scheme: dark)')
     const paint = () => {
       const c = colours()
       for (const { id, paint = {} } of [...layersOf(c), ...streetLayers(c), ...cityLayers(c)]) {
-        if (!made.getLayer(id)) continue
-        for (const [name, value] of Object.entries(paint)) made.setPaintProperty(id, name as 'fill-color', value)
+        if (!map.getLayer(id)) continue
+        for (const [name, value] of Object.entries(paint)) map.setPaintProperty(id, name as 'fill-color', value)
       }
     }
     const theme = new MutationObserver(paint)
-    let gone = false
-    made.once('style.load', () => {
-      setMap(made)
+    let removed = false
+    map.once('style.load', () => {
+      setMap(map)
       dark.addEventListener('change', paint)
       theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-      void addBase(made, colours(), () => gone).then((whose) => !gone && setCredit(whose))
+      void addBase(map, colours(), () => removed).then((whose) => !removed && setCredit(whose))
       void import('virtual:outlines/fine').then(({ default: data }) => {
-        if (!gone) made.getSource<GeoJSONSource>('outlines')?.setData(data)
+        if (!removed) map.getSource<GeoJSONSource>('outlines')?.setData(data)
       })
     })
     return () => {
-      gone = true
+      removed = true
       dark.removeEventListener('change', paint)
       theme.disconnect()
       setMap(undefined)
-      made.remove()
+      map.remove()
     }
   }, [element, title])
   return { map, credit }

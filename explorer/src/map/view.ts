@@ -40,13 +40,13 @@ const smallest = 512
 const closest = 15
 
 /** viewOfBox shows all of a box, on a map that is as large as what it shows now. */
-export function viewOfBox(box: Box, sight: { box: Box; view: View }): View {
+export function viewOfBox(box: Box, viewport: { box: Box; view: View }): View {
   const size = ({ north, south, east, west }: Box): [number, number] => {
     const [left, top] = mercator(west, north)
     const [right, bottom] = mercator(east, south)
     return [right - left, bottom - top]
   }
-  const pixels = size(sight.box).map((n) => n * smallest * 2 ** sight.view.zoom)
+  const pixels = size(viewport.box).map((n) => n * smallest * 2 ** viewport.view.zoom)
   const zooms = size(box).map((n, i) => {
     const room = pixels[i] ?? 0
     return Math.log2(Math.max(room - 2 * padding, room / 2) / (n * smallest))

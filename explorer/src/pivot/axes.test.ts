@@ -22,7 +22,7 @@ describe('the search of a cell', () => {
     })
   })
 
-  it('does not take the place of a condition on a list', () => {
+  it('does not replace a condition on a list', () => {
     expect(searchOf(state, [[axis('account_type'), value('general_contractor')]], 3)).toBeUndefined()
     const without: SearchState = { ...state, conditions: {} }
     expect(searchOf(without, [[axis('account_type'), value('owner')]], 3)?.conditions.account_type).toEqual({

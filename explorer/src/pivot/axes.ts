@@ -17,7 +17,7 @@ export type Axis = RailField & { interval?: Interval }
 export const hasSeveral = ({ key }: RailField) => ['account_type', 'tags', 'account_ids'].includes(key)
 
 /** How many values are listed in rows and in columns: a pivot has at most 1,000 cells. */
-const most = { rows: 20, columns: 10 }
+const maxGroups = { rows: 20, columns: 10 }
 
 /** axesOf lists what a search can be grouped by: enums and dates, no ids and no texts. */
 export const axesOf = (scope: Scope, kindOf: KindOf): RailField[] =>
@@ -42,8 +42,8 @@ export function columnsOf(all: RailField[], state: SearchState): Axis | undefine
   return axisOf(all, state.across)
 }
 
-export const byOf = ({ key, interval }: Axis, of: keyof typeof most): PivotBy =>
-  interval ? { field: key, interval } : { field: key, limit: most[of] }
+export const byOf = ({ key, interval }: Axis, of: keyof typeof maxGroups): PivotBy =>
+  interval ? { field: key, interval } : { field: key, limit: maxGroups[of] }
 
 export const statistics: { of: PivotMeasure['of']; label: string }[] = [
   { of: 'sum', label: 'Total' },
@@ -97,15 +97,15 @@ function conditionOf(g: Group): Condition | undefined {
 export function searchOf(state: SearchState, groups: [Axis, Group][], count: number): SearchState | undefined {
   if (count === 0) return undefined
   let next: SearchState = state
-  const said = new Set<string>()
+  const used = new Set<string>()
   for (const [axis, group] of groups) {
     const condition = conditionOf(group)
     // A field has one condition, so two of its groups cannot be combined.
-    if (!condition || said.has(axis.key) || within(state.conditions[axis.key])) return undefined
+    if (!condition || used.has(axis.key) || within(state.conditions[axis.key])) return undefined
     // Nor a condition on a list together with the value of a group, which a record may have in
     // addition.
     if (hasSeveral(axis) && group.group === 'value' && state.conditions[axis.key]?.kind === 'values') return undefined
-    said.add(axis.key)
+    used.add(axis.key)
     next = withCondition(next, axis.key, condition)
   }
   return next

@@ -31,7 +31,7 @@ describe('the bars of a pivot', () => {
     })
   })
 
-  it('are of whole rows where a record is in several columns', () => {
+  it('are of whole rows where a record can be in several columns', () => {
     const pivot = pivotOf([{ count: 2 }], [[{ count: 2 }, { count: 2 }]])
     for (const key of ['account_type', 'tags'])
       expect(barsOf(pivot, { key, kind: 'values' }, undefined, ['a', 'b'])).toEqual({
@@ -40,7 +40,7 @@ describe('the bars of a pivot', () => {
       })
   })
 
-  it('are of whole rows where a total is not told, and left out where that of the row is not', () => {
+  it('are of whole rows where a total of a cell is unknown, and omitted where the total of the row is', () => {
     const rows = [
       { count: 5, measure: 50 },
       { count: 2, measure: null },

@@ -20,7 +20,7 @@ export interface Bars {
 type Cell = { count: number; measure?: number | null }
 
 /** How many parts a bar has: there are as many colours. */
-export const mostParts = 8
+export const maxParts = 8
 
 /**
  * barsOf draws the parts of a row if they add up to its number: counts and totals of a field with
@@ -42,7 +42,7 @@ export function barsOf(
     })
     return { bars, columns: [] }
   }
-  const own = names.length > mostParts ? mostParts - 1 : names.length
+  const own = names.length > maxParts ? maxParts - 1 : names.length
   const bars = cells.flatMap((values, row) => {
     const parts = values.slice(0, own).map((value, column) => ({ row, column, value: value ?? 0 }))
     const rest = values.slice(own)

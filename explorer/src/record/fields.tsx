@@ -158,7 +158,7 @@ function Source({ source, id, address }: SourceProps) {
       {to !== undefined ? (
         <>
           {' '}
-          <a className="there" href={to} target="_blank" rel="noopener noreferrer">
+          <a className="external-link" href={to} target="_blank" rel="noopener noreferrer">
             See it there
           </a>
         </>

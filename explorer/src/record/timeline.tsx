@@ -48,7 +48,7 @@ function WithSignals({ dataset, id, group, load, busy, error }: WithSignalsProps
       {failed ? (
         <Notice error={failed} retry={read} price={missing} />
       ) : missing > 0 ? (
-        <p className="without">
+        <p className="unread-signals">
           <span>
             {records
               ? `${formatNumber(records.length)} of ${counted(count ?? 0, 'signals')} are here.`
@@ -92,7 +92,7 @@ function Entries({ dataset, id, signals }: Props & { signals: Records['signals']
       {entries.length > 0 && (
         <ul className="list timeline history">
           {entries.map((e, i) => (
-            <li key={i} className={e.signal ? undefined : e.who ? 'ours' : 'told'}>
+            <li key={i} className={e.signal ? undefined : e.who ? 'own-change' : 'data-change'}>
               <EntryText entry={e} />
             </li>
           ))}

@@ -12,7 +12,7 @@ export function UnsavedEdits() {
   const edits = useUnsaved().filter((edit) => !path.endsWith(`/${recordOf(edit).id}`))
   if (edits.length === 0) return null
   return (
-    <div className="not-saved-elsewhere">
+    <div className="unsaved-edits">
       {edits.map((edit) => (
         <UnsavedEdit key={edit.mutationId} edit={edit} outsideDrawer />
       ))}
@@ -31,7 +31,7 @@ export function UnsavedEdit({ edit, outsideDrawer }: { edit: Edit; outsideDrawer
     .filter(Boolean)
     .join(', ')
   return (
-    <div className="not-saved" role="alert">
+    <div className="unsaved-edit" role="alert">
       <p>
         <b>
           {what.join(', ')}

@@ -43,7 +43,7 @@ export function DidYouMean({
 }) {
   const { didYouMean, missing = [] } = suggestion
   return (
-    <p className="instead" role="status">
+    <p className="did-you-mean" role="status">
       Showing results for <b>{didYouMean}</b>; nothing for “{typed}”
       {missing.length > 0 && (
         <>

@@ -33,7 +33,7 @@ export function NoMatch({ nothing }: { nothing: Counts | undefined }) {
       {didYouMean && (
         <p>
           Did you mean{' '}
-          <button className="link guess" onClick={() => change({ ...state, query: didYouMean })}>
+          <button className="link suggested-query" onClick={() => change({ ...state, query: didYouMean })}>
             {didYouMean}
           </button>
           ?

@@ -205,7 +205,7 @@ function Examples() {
   return (
     <section className="card">
       <h2>Worth trying</h2>
-      <ul className="ideas">
+      <ul className="examples">
         {withResults.slice(0, 5).map(({ text, state, count }) => (
           <li key={text}>
             <a {...link(format(state))}>

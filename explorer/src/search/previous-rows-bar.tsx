@@ -27,7 +27,7 @@ export function PreviousRowsBar({ previous, price, busy, load }: Props) {
       : ' by match'
     : ''
   return (
-    <section className="former" aria-label="Rows of the search before">
+    <section className="previous-rows" aria-label="Rows of the search before">
       <p role="status">
         {reordered
           ? `These ${many(rows.length)} are in the order of before.`

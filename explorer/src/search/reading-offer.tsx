@@ -35,7 +35,7 @@ export function useReading({ workspace, state, kindOf }: Search): Offer | undefi
 /** ReadingOffer shows the interpretation of a text, to be accepted. */
 export function ReadingOffer({ offer, accept }: { offer: Offer; accept: () => void }) {
   return (
-    <p className="instead reading" role="status">
+    <p className="did-you-mean reading" role="status">
       <button className="offer" aria-keyshortcuts="ArrowRight" onClick={accept}>
         <span>
           <bdi>{offer.sentence}</bdi>

@@ -4,7 +4,7 @@ import { lazy, Suspense, useState } from 'react'
 import { saveViewMutation, type View } from '../api/views'
 import { bookOf } from '../source'
 import { notify } from '../ui/toast'
-import { looksOther, presentationOf } from '../views/presentation'
+import { isPresentationChanged, presentationOf } from '../views/presentation'
 import { useSearch } from './context'
 import { isEmpty } from './state'
 
@@ -15,7 +15,7 @@ export function SaveView() {
   const { state, view } = useSearch()
   const [open, setOpen] = useState(false)
   const book = bookOf(state.dataset)
-  if (view && isEmpty(state)) return looksOther(view, state) ? <SaveLook view={view} /> : null
+  if (view && isEmpty(state)) return isPresentationChanged(view, state) ? <SaveLook view={view} /> : null
   if (!book || (isEmpty(state) && !state.edits)) return null
   return (
     <>

@@ -26,7 +26,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
           {labelOf(field)}
         </h3>
         <button
-          className={values.isActive ? 'link turn' : 'link turn idle'}
+          className={values.isActive ? 'link exclude-toggle' : 'link exclude-toggle idle'}
           aria-label={`${labelOf(field)} ${isNot ? 'is not' : 'is'}`}
           title={isNot ? 'Find what is chosen' : 'Leave out what is chosen'}
           onClick={values.toggleExclusion}
@@ -36,7 +36,7 @@ export function ValueFacet({ field, facet: counted }: { field: string; facet: Sc
       </div>
       {(hasMore || prefix) && (
         <input
-          className="within"
+          className="filter-input"
           type="text"
           placeholder={`Search ${labelOf(field).toLowerCase()}`}
           aria-label={`Search within ${labelOf(field)}`}

@@ -8,7 +8,7 @@ import { Workspaces } from './workspaces'
 export function NoWorkspace({ user, retry }: { user: User; retry: () => void }) {
   const some = (user.workspaces?.length ?? 0) > 0
   return (
-    <main className="alone">
+    <main className="standalone">
       <div className="sheet">
         <Mark />
         <h1>{some ? 'You are not in this workspace' : 'You are not in a workspace yet'}</h1>

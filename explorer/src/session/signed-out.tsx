@@ -32,7 +32,7 @@ export function SignedOut({ error, failure }: { error?: Error; failure?: string 
     failure === undefined ? !noSessions && error && `${error.message}.` : (failures[failure] ?? failures.refused)
   if (!noSessions && options.isPending) return null
   return (
-    <main className="alone">
+    <main className="standalone">
       <div className="sheet">
         <Mark />
         <h1>{noSessions ? 'Signing in is not set up' : 'Sign in to Atlas'}</h1>
@@ -77,7 +77,7 @@ const signInAddress = (path: string, back = location.pathname + location.search)
 /** Unreachable is the page while Atlas cannot say whether the user is signed in. */
 export function Unreachable({ error, retry }: { error: Error; retry: () => void }) {
   return (
-    <main className="alone">
+    <main className="standalone">
       <div className="sheet">
         <Mark />
         <Notice error={error} retry={retry} />

@@ -4,28 +4,28 @@ import { revokeKey, rotateKey, type ApiKey } from '../api/api-keys'
 import { sessionQuery } from '../api/queries'
 import { formatMoment, formatNumber } from '../format'
 import { notify } from '../ui/toast'
-import { Confirm, type Asked } from './confirm'
-import { goesOn, outsideOf, rotates, stateOf, useOf } from './key-texts'
+import { Confirm, type Confirmation } from './confirm'
+import { isUsable, outsideOf, canRotate, stateOf, lastUseText } from './key-texts'
 
 const KeyActions = lazy(() => import('./key-actions'))
 
 interface Props {
   workspace: string
   of: ApiKey
-  maker: string
+  creator: string
   rotated: (key: ApiKey) => void
 }
 
 /** Key shows an API key, what it did, and what can be done with it. */
-export function Key({ workspace, of, maker, rotated }: Props) {
+export function Key({ workspace, of, creator, rotated }: Props) {
   const rotate = useMutation(rotateKey(workspace))
   const revoke = useMutation(revokeKey(workspace))
-  const [asked, setAsked] = useState<'rotate' | 'revoke'>()
+  const [confirming, setConfirming] = useState<'rotate' | 'revoke'>()
   const [hours, setHours] = useState(24)
   const [open, setOpen] = useState(false)
   const person = useQuery(sessionQuery).data?.id
-  const own = rotates(person, of)
-  const close = () => setAsked(undefined)
+  const own = canRotate(person, of)
+  const close = () => setConfirming(undefined)
   return (
     <li aria-label={of.name}>
       <div className="webhook-head">
@@ -33,7 +33,7 @@ export function Key({ workspace, of, maker, rotated }: Props) {
         <span className={of.state === 'active' ? 'badge' : 'badge problem'}>{stateOf(of)}</span>
       </div>
       <p className="quiet key-facts">
-        <code>{of.start}…</code> {useOf(of)}. Made by <bdi>{maker}</bdi>. It may {of.scopes.join(', ')}
+        <code>{of.start}…</code> {lastUseText(of)}. Made by <bdi>{creator}</bdi>. It may {of.scopes.join(', ')}
         {of.networks.length > 0 && `, from ${of.networks.join(', ')} only`}
         {of.daily_credits !== null && `, up to ${formatNumber(of.daily_credits)} credits a day`}.
         {of.old_secret_until &&
@@ -41,13 +41,13 @@ export function Key({ workspace, of, maker, rotated }: Props) {
       </p>
       {outsideOf(of) && <p className="problem">{outsideOf(of)}.</p>}
       <div className="actions">
-        {goesOn(of) && own && (
-          <button className="button" onClick={() => setAsked('rotate')}>
+        {isUsable(of) && own && (
+          <button className="button" onClick={() => setConfirming('rotate')}>
             New secret
           </button>
         )}
         {of.state !== 'revoked' && (
-          <button className="button" onClick={() => setAsked('revoke')}>
+          <button className="button" onClick={() => setConfirming('revoke')}>
             Revoke
           </button>
         )}
@@ -60,7 +60,7 @@ export function Key({ workspace, of, maker, rotated }: Props) {
           <KeyActions workspace={workspace} of={of} />
         </Suspense>
       )}
-      {asked === 'rotate' && (
+      {confirming === 'rotate' && (
         <Rotation
           of={of}
           hours={hours}
@@ -82,7 +82,7 @@ export function Key({ workspace, of, maker, rotated }: Props) {
           }
         />
       )}
-      {asked === 'revoke' && (
+      {confirming === 'revoke' && (
         <Revocation
           of={of}
           own={own}
@@ -103,7 +103,7 @@ export function Key({ workspace, of, maker, rotated }: Props) {
   )
 }
 
-interface RotationProps extends Asked {
+interface RotationProps extends Confirmation {
   of: ApiKey
   /** How long the secret of now stays good. */
   hours: number
@@ -111,9 +111,9 @@ interface RotationProps extends Asked {
 }
 
 /** Rotation asks before a key gets a new secret. */
-function Rotation({ of, hours, setHours, ...asked }: RotationProps) {
+function Rotation({ of, hours, setHours, ...confirmation }: RotationProps) {
   return (
-    <Confirm title="Make a new secret?" action="Make a new secret" {...asked}>
+    <Confirm title="Make a new secret?" action="Make a new secret" {...confirmation}>
       <p>
         <bdi>{of.name}</bdi> stays the same key: its scopes, its end and its networks do not change.
         {hours === 0 && ' The keys that it made end now.'}
@@ -131,9 +131,9 @@ function Rotation({ of, hours, setHours, ...asked }: RotationProps) {
 }
 
 /** Revocation asks before a key ends. */
-function Revocation({ of, own, ...asked }: Asked & { of: ApiKey; own: boolean }) {
+function Revocation({ of, own, ...confirmation }: Confirmation & { of: ApiKey; own: boolean }) {
   return (
-    <Confirm title="Revoke the key?" action="Revoke" {...asked}>
+    <Confirm title="Revoke the key?" action="Revoke" {...confirmation}>
       <p>
         Whoever uses <bdi>{of.name}</bdi> is refused within 5 seconds, for good, and so are the keys that it made.
         {of.by_operator && ' The operator made it: it ends in this workspace only.'}

@@ -6,9 +6,9 @@ import { formatMoment } from '../format'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { Key } from './api-key'
-import { lives, makerOf, networksOf, scopes, toggledScope } from './key-texts'
+import { lifetimes, creatorOf, networksOf, scopes, toggledScope } from './key-texts'
 import { Policy } from './key-policy'
-import { NameAndLife } from './name-and-life'
+import { NameAndLifetime } from './name-and-lifetime'
 import { Secret } from './secret'
 
 /** ApiKeys are the keys with which programs act in the workspace. */
@@ -51,7 +51,7 @@ function Keys({ workspace }: { workspace: string }) {
       {keys.data && keys.data.length > 0 && (
         <ul className="webhooks" aria-label="API keys">
           {keys.data.map((k) => (
-            <Key key={k.id} workspace={workspace} of={k} maker={makerOf(k, people)} rotated={setShown} />
+            <Key key={k.id} workspace={workspace} of={k} creator={creatorOf(k, people)} rotated={setShown} />
           ))}
         </ul>
       )}
@@ -86,11 +86,11 @@ function Add({ workspace, made }: { workspace: string; made: (key: ApiKey) => vo
       }}
     >
       <div className="actions">
-        <NameAndLife
+        <NameAndLifetime
           what="key"
-          life="How long it lives"
+          lifetimeLabel="How long it lives"
           placeholder="What it is for, such as Nightly export"
-          lives={lives}
+          lifetimes={lifetimes}
           name={name}
           setName={setName}
           days={days}

@@ -7,7 +7,7 @@ import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { saveFile } from '../ui/save-file'
 import { notify } from '../ui/toast'
-import { csvOf, detailsOf, kinds, textOf, whoOf } from './audit-texts'
+import { csvOf, detailsOf, kinds, textOf, actorOf } from './audit-texts'
 
 /** AuditLog lists changes of access and exports of data. */
 export function AuditLog({ workspace }: ScreenProps) {
@@ -86,7 +86,7 @@ function Events({ workspace }: { workspace: string }) {
               <span className="who">
                 <b>{textOf(e.action)}</b>
                 <span>
-                  {formatMoment(new Date(e.at))}, <bdi>{whoOf(e, people)}</bdi>
+                  {formatMoment(new Date(e.at))}, <bdi>{actorOf(e, people)}</bdi>
                   {e.network && `, from ${e.network}`}
                 </span>
                 {detailsOf(e) && (

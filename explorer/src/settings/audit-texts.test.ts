@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AuditEvent } from '../api/audit'
-import { csvOf, detailsOf, textOf, whoOf } from './audit-texts'
+import { csvOf, detailsOf, textOf, actorOf } from './audit-texts'
 
 const event = (more: Partial<AuditEvent>): AuditEvent => ({
   id: 1,
@@ -21,16 +21,16 @@ const event = (more: Partial<AuditEvent>): AuditEvent => ({
 })
 
 describe('the audit log in words', () => {
-  it('says actions', () => {
+  it('describes actions', () => {
     expect(textOf('api_key.created')).toBe('API key created')
     expect(textOf('webhook.secret_rotated')).toBe('Webhook secret rotated')
   })
   it('names who acted', () => {
     const people = new Map([['u1', 'Olga']])
-    expect(whoOf(event({}), people)).toBe('Olga')
-    expect(whoOf(event({ principal: { kind: 'user', id: 'u2' } }), people)).toBe('A former member, u2')
+    expect(actorOf(event({}), people)).toBe('Olga')
+    expect(actorOf(event({ principal: { kind: 'user', id: 'u2' } }), people)).toBe('A former member, u2')
     expect(
-      whoOf(event({ principal: { kind: 'operator', id: null }, details: { command: 'key create' } }), people),
+      actorOf(event({ principal: { kind: 'operator', id: null }, details: { command: 'key create' } }), people),
     ).toBe('The operator: key create')
   })
   it('shows values until they are erased', () => {

@@ -22,8 +22,8 @@ export function textOf(action: string): string {
   return (text[0]?.toUpperCase() ?? '') + text.slice(1).replace(/^pi key/, 'PI key')
 }
 
-/** whoOf is the name of the author. */
-export function whoOf(e: AuditEvent, people: Map<string, string>): string {
+/** actorOf is the name of the author. */
+export function actorOf(e: AuditEvent, people: Map<string, string>): string {
   const { kind, id } = e.principal
   switch (kind) {
     case 'operator':

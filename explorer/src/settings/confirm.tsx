@@ -2,15 +2,15 @@ import type { ReactNode } from 'react'
 import { Dialog } from '../ui/dialog'
 import { Notice } from '../ui/notice'
 
-/** Asked is a change that waits for an answer. */
-export interface Asked {
+/** Confirmation is a change that the user has to confirm. */
+export interface Confirmation {
   error: Error | null
   busy: boolean
   confirm: () => void
   close: () => void
 }
 
-interface Props extends Asked {
+interface Props extends Confirmation {
   title: string
   children: ReactNode
   /** The label of the button. */

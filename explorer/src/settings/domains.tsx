@@ -6,7 +6,7 @@ import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
 import { domainHint, domainState } from './provider-texts'
-import { ToCopy } from './to-copy'
+import { LabelledCopyField } from './labelled-copy-field'
 
 interface Props {
   workspace: string
@@ -71,7 +71,7 @@ function Row({ workspace, of, removable }: { workspace: string; of: Domain; remo
   const check = useMutation(checkDomain(workspace))
   // By then the row is removed.
   const remove = useMutation({ ...removeDomain(workspace), onSuccess: () => notify('The domain is deleted') })
-  const [asked, setAsked] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   const state = domainState(of)
   const hint = domainHint(of)
   const byOperator = of.proved_by === 'operator'
@@ -86,9 +86,9 @@ function Row({ workspace, of, removable }: { workspace: string; of: Domain; remo
         <p className="quiet">Its record was there {formatMoment(new Date(of.checked_at))}.</p>
       )}
       {!byOperator && (!of.proved_at || of.failing_since) && (
-        <div className="to-copy">
-          <ToCopy label={`Name of the text record of ${of.domain}`} value={of.record_name} />
-          <ToCopy label={`Text of the record of ${of.domain}`} value={of.record_text} />
+        <div className="copy-field">
+          <LabelledCopyField label={`Name of the text record of ${of.domain}`} value={of.record_name} />
+          <LabelledCopyField label={`Text of the record of ${of.domain}`} value={of.record_text} />
         </div>
       )}
       <div className="actions">
@@ -111,19 +111,19 @@ function Row({ workspace, of, removable }: { workspace: string; of: Domain; remo
           </button>
         )}
         {removable && (
-          <button className="button" onClick={() => setAsked(true)}>
+          <button className="button" onClick={() => setConfirming(true)}>
             Delete
           </button>
         )}
       </div>
       {check.error && <Notice error={check.error} refused="The domain is not proved" />}
-      {asked && (
+      {confirming && (
         <Confirm
           title="Delete the domain?"
           action="Delete"
           error={remove.error}
           busy={remove.isPending}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
           confirm={() => remove.mutate(of.domain)}
         >
           <p>

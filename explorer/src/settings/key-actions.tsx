@@ -15,15 +15,15 @@ interface Props {
 
 /** KeyActions lists the changes by a key in the workspace, the latest first, with Undo once the key is revoked. */
 export default function KeyActions({ workspace, of }: Props) {
-  const did = useInfiniteQuery(keyActionsQuery(workspace, of.id))
+  const log = useInfiniteQuery(keyActionsQuery(workspace, of.id))
   const preview = useMutation(undoKey(workspace, of.id))
   const [undoing, setUndoing] = useState(false)
-  const actions = did.data?.pages.flatMap((p) => p.actions)
+  const actions = log.data?.pages.flatMap((p) => p.actions)
   const revoked = of.state === 'revoked'
   return (
-    <section className="key-did" aria-label={`What ${of.name} did`}>
-      {did.error && <Notice error={did.error} retry={() => void did.refetch()} />}
-      {did.isPending && <div className="skeleton" style={{ height: 96 }} />}
+    <section className="key-actions" aria-label={`What ${of.name} did`}>
+      {log.error && <Notice error={log.error} retry={() => void log.refetch()} />}
+      {log.isPending && <div className="skeleton" style={{ height: 96 }} />}
       {actions?.length === 0 && (
         <p className="quiet">
           It changed nothing that is still known: changes are kept for 90 days, unless the operator says otherwise. What
@@ -38,8 +38,8 @@ export default function KeyActions({ workspace, of }: Props) {
             ))}
           </ol>
           <div className="actions">
-            {did.hasNextPage && (
-              <button className="button" disabled={did.isFetchingNextPage} onClick={() => void did.fetchNextPage()}>
+            {log.hasNextPage && (
+              <button className="button" disabled={log.isFetchingNextPage} onClick={() => void log.fetchNextPage()}>
                 Show what it did before
               </button>
             )}

@@ -2,16 +2,16 @@ import { expect, test } from 'vitest'
 import type { ApiKey } from '../api/api-keys'
 import { formatDay, formatMoment } from '../format'
 import {
-  goesOn,
+  isUsable,
   limitsOf,
-  makerOf,
+  creatorOf,
   networksOf,
   policyText,
-  rotates,
+  canRotate,
   scopes,
   stateOf,
   toggledScope,
-  useOf,
+  lastUseText,
 } from './key-texts'
 
 const at = '2026-03-01T09:00:00.000Z'
@@ -36,12 +36,12 @@ const key: ApiKey = {
   outside_policy: [],
 }
 
-test('a scope is added in its place, and taken away', () => {
+test('a scope is added in the fixed order, and removed', () => {
   expect(toggledScope(['workspace:write'], 'data:read')).toEqual(['data:read', 'workspace:write'])
   expect(toggledScope(['data:read', 'workspace:write'], 'data:read')).toEqual(['workspace:write'])
 })
 
-test('networks stand apart in any way, each once', () => {
+test('networks are separated by commas, blanks or lines, each once', () => {
   expect(networksOf(' 203.0.113.0/24, 2001:db8::/48;203.0.113.0/24\n198.51.100.7 ')).toEqual([
     '203.0.113.0/24',
     '2001:db8::/48',
@@ -50,13 +50,13 @@ test('networks stand apart in any way, each once', () => {
   expect(networksOf(' \n')).toEqual([])
 })
 
-test('a key says what it is now', () => {
+test('the state of a key in words', () => {
   expect(stateOf(key)).toBe('without an end')
   expect(stateOf({ ...key, expires_at: at })).toBe(`ends ${formatDay(at)}`)
   expect(stateOf({ ...key, state: 'expired', expires_at: at })).toBe(`ended ${formatDay(at)}`)
   expect(stateOf({ ...key, state: 'revoked', revoked_at: at })).toBe(`revoked ${formatDay(at)}`)
   expect(stateOf({ ...key, state: 'restricted' })).toBe('restricted by the operator')
-  expect(['active', 'restricted', 'expired', 'revoked'].map((state) => goesOn({ ...key, state } as ApiKey))).toEqual([
+  expect(['active', 'restricted', 'expired', 'revoked'].map((state) => isUsable({ ...key, state } as ApiKey))).toEqual([
     true,
     true,
     false,
@@ -64,30 +64,34 @@ test('a key says what it is now', () => {
   ])
 })
 
-test('a key says when and from where it was used', () => {
+test('the last use of a key in words', () => {
   const when = formatMoment(new Date(at))
-  expect(useOf(key)).toBe('never used')
-  expect(useOf({ ...key, last_used_at: at })).toBe(`used ${when}`)
-  expect(useOf({ ...key, last_used_at: at, last_network: '203.0.113.7/32' })).toBe(`used ${when} from 203.0.113.7`)
-  expect(useOf({ ...key, last_used_at: at, last_network: '2001:db8::/64' })).toBe(`used ${when} from 2001:db8::/64`)
+  expect(lastUseText(key)).toBe('never used')
+  expect(lastUseText({ ...key, last_used_at: at })).toBe(`used ${when}`)
+  expect(lastUseText({ ...key, last_used_at: at, last_network: '203.0.113.7/32' })).toBe(
+    `used ${when} from 203.0.113.7`,
+  )
+  expect(lastUseText({ ...key, last_used_at: at, last_network: '2001:db8::/64' })).toBe(
+    `used ${when} from 2001:db8::/64`,
+  )
 })
 
-test('a key gets a new secret from the person who made it only', () => {
-  expect(rotates('ann', key)).toBe(true)
-  expect(rotates('ann', { ...key, created_by_key: 'k' })).toBe(true)
-  expect(rotates('bob', key)).toBe(false)
-  expect(rotates(undefined, key)).toBe(false)
-  expect(rotates('ann', { ...key, created_by: null, created_by_key: 'k' })).toBe(false)
-  expect(rotates('ann', { ...key, created_by: null, by_operator: true })).toBe(false)
+test('only its creator can rotate a key', () => {
+  expect(canRotate('ann', key)).toBe(true)
+  expect(canRotate('ann', { ...key, created_by_key: 'k' })).toBe(true)
+  expect(canRotate('bob', key)).toBe(false)
+  expect(canRotate(undefined, key)).toBe(false)
+  expect(canRotate('ann', { ...key, created_by: null, created_by_key: 'k' })).toBe(false)
+  expect(canRotate('ann', { ...key, created_by: null, by_operator: true })).toBe(false)
 })
 
-test('a key says who made it', () => {
+test('the creator of a key in words', () => {
   const people = new Map([['ann', 'Ann Example']])
-  expect(makerOf(key, people)).toBe('Ann Example')
-  expect(makerOf({ ...key, created_by_key: 'k' }, people)).toBe('a key of Ann Example')
-  expect(makerOf({ ...key, created_by: null, created_by_key: 'k' }, people)).toBe('a key')
-  expect(makerOf({ ...key, created_by: 'gone' }, people)).toBe('somebody')
-  expect(makerOf({ ...key, created_by: null, by_operator: true }, people)).toBe('the operator')
+  expect(creatorOf(key, people)).toBe('Ann Example')
+  expect(creatorOf({ ...key, created_by_key: 'k' }, people)).toBe('a key of Ann Example')
+  expect(creatorOf({ ...key, created_by: null, created_by_key: 'k' }, people)).toBe('a key')
+  expect(creatorOf({ ...key, created_by: 'gone' }, people)).toBe('somebody')
+  expect(creatorOf({ ...key, created_by: null, by_operator: true }, people)).toBe('the operator')
 })
 
 test('a policy in words, and as the form has it', () => {

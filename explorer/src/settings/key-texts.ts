@@ -14,8 +14,8 @@ export function toggledScope(chosen: KeyScope[], scope: KeyScope): KeyScope[] {
   return scopes.map(([s]) => s).filter((s) => (s === scope) !== chosen.includes(s))
 }
 
-/** lives are how long a new key can live, in days; 0: without an end. */
-export const lives: [number, string][] = [
+/** lifetimes are how long a new key can live, in days; 0: without an end. */
+export const lifetimes: [number, string][] = [
   [30, '30 days'],
   [90, '90 days'],
   [365, 'a year'],
@@ -41,27 +41,27 @@ export function stateOf({ state, expires_at, revoked_at }: ApiKey): string {
   }
 }
 
-/** useOf describes when and from where a key or a token was last used. */
-export function useOf({ last_used_at, last_network }: Pick<ApiKey, 'last_used_at' | 'last_network'>): string {
+/** lastUseText describes when and from where a key or a token was last used. */
+export function lastUseText({ last_used_at, last_network }: Pick<ApiKey, 'last_used_at' | 'last_network'>): string {
   if (!last_used_at) return 'never used'
   const from = last_network ? ` from ${last_network.replace(/\/32$/, '')}` : ''
   return `used ${formatMoment(new Date(last_used_at))}${from}`
 }
 
-/** makerOf names the creator of a key. people are names by ids. */
-export function makerOf({ by_operator, created_by, created_by_key }: ApiKey, people: Map<string, string>): string {
+/** creatorOf names the creator of a key. people are names by ids. */
+export function creatorOf({ by_operator, created_by, created_by_key }: ApiKey, people: Map<string, string>): string {
   if (by_operator) return 'the operator'
   const person = (created_by && people.get(created_by)) || 'somebody'
   if (!created_by_key) return person
   return created_by ? `a key of ${person}` : 'a key'
 }
 
-/** rotates reports whether a person may give a key a new secret: its creator, or the creator of its creating key. */
-export const rotates = (person: string | undefined, { by_operator, created_by }: ApiKey) =>
+/** canRotate reports whether a person may give a key a new secret: its creator, or the creator of its creating key. */
+export const canRotate = (person: string | undefined, { by_operator, created_by }: ApiKey) =>
   !by_operator && created_by !== null && created_by === person
 
-/** goesOn reports whether a key can still be used. */
-export const goesOn = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
+/** isUsable reports whether a key can be used. */
+export const isUsable = ({ state }: ApiKey) => state === 'active' || state === 'restricted'
 
 /** limitsOf is the policy of a form. All scopes, and empty numbers, limit nothing. */
 export function limitsOf(chosen: KeyScope[], days: string, credits: string, networks: boolean): KeyLimits {

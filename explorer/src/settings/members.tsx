@@ -6,7 +6,7 @@ import { capital } from '../datasets'
 import type { ScreenProps } from '../shell/screens'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
-import { Confirm, type Asked } from './confirm'
+import { Confirm, type Confirmation } from './confirm'
 import { Invitations } from './invitations'
 import { MemberControls, MemberRow, roles } from './member-row'
 
@@ -119,9 +119,9 @@ function Notes({ onlyOwnerIsMe }: { onlyOwnerIsMe: boolean }) {
 }
 
 /** Demotion asks before somebody who administers becomes a member. */
-function Demotion({ of, ...asked }: Asked & { of: Member }) {
+function Demotion({ of, ...confirmation }: Confirmation & { of: Member }) {
   return (
-    <Confirm title={`Make ${nameOf(of)} a member?`} action="Make a member" {...asked}>
+    <Confirm title={`Make ${nameOf(of)} a member?`} action="Make a member" {...confirmation}>
       <p>
         <bdi>{of.email}</bdi> administers nothing any more. The API keys that they made end, for good.
       </p>
@@ -130,9 +130,9 @@ function Demotion({ of, ...asked }: Asked & { of: Member }) {
 }
 
 /** Removal asks before a member is removed. */
-function Removal({ of, ...asked }: Asked & { of: Member }) {
+function Removal({ of, ...confirmation }: Confirmation & { of: Member }) {
   return (
-    <Confirm title={`Remove ${nameOf(of)}?`} action="Remove" {...asked}>
+    <Confirm title={`Remove ${nameOf(of)}?`} action="Remove" {...confirmation}>
       <p>
         <bdi>{of.email}</bdi> loses access within five seconds, in open pages too. What they added to the book and the
         Views stays; their Favorites are deleted, and the API keys that they made end. They can come back by a new

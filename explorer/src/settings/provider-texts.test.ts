@@ -32,7 +32,7 @@ const provider: Provider = {
 }
 
 describe('domains in words', () => {
-  it('says what they are, and what to do', () => {
+  it('describes their state, and what to do', () => {
     expect(domainState(domain({}))).toEqual({ text: 'not proved', good: false })
     expect(domainHint(domain({}))).toContain('Publish')
     expect(domainHint(domain({ checked_at: at }))).toContain('not found')
@@ -48,7 +48,7 @@ describe('domains in words', () => {
 })
 
 describe('the form of a provider', () => {
-  it('changes nothing that was not changed', () => {
+  it('has no change for an unchanged form', () => {
     expect(changeOf(formOf(provider), provider, true)).toEqual({
       issuer: provider.issuer,
       client_id: 'atlas',
@@ -80,7 +80,7 @@ describe('the form of a provider', () => {
     expect(needsSecret(formOf(provider), provider)).toBe(false)
     expect(needsSecret({ ...formOf(provider), clientId: 'other' }, provider)).toBe(true)
   })
-  it('says what a provider does', () => {
+  it('describes a provider', () => {
     const facts = new Map(factsOf(provider))
     expect(facts.get('Roles')).toContain('all: member')
     expect(facts.get('Everybody else of the domains')).toBe('joins as a member')

@@ -6,7 +6,7 @@ import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
 import { ProviderEditor } from './provider-editor'
 import { changeOf, factsOf, formOf } from './provider-texts'
-import { ToCopy } from './to-copy'
+import { LabelledCopyField } from './labelled-copy-field'
 
 interface Props {
   workspace: string
@@ -38,8 +38,8 @@ export function OwnProvider({ workspace, owner }: Props) {
         </p>
       )}
       {redirect && (owner || provider) && (
-        <div className="to-copy">
-          <ToCopy label="Redirect address that the provider is to permit" value={redirect} />
+        <div className="copy-field">
+          <LabelledCopyField label="Redirect address that the provider is to permit" value={redirect} />
         </div>
       )}
       {provider && !proved && (
@@ -80,7 +80,7 @@ export function OwnProvider({ workspace, owner }: Props) {
 /** Required switches between the provider as one way of signing in and as the only one. */
 function Required({ workspace, of, owner }: { workspace: string; of: Provider; owner: boolean }) {
   const set = useMutation(setProvider(workspace))
-  const [asked, setAsked] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   const on = of.required
   return (
     <>
@@ -96,24 +96,24 @@ function Required({ workspace, of, owner }: { workspace: string; of: Provider; o
             className="button"
             onClick={() => {
               set.reset()
-              setAsked(true)
+              setConfirming(true)
             }}
           >
             {on ? 'Require it no longer' : 'Require it'}
           </button>
         </div>
       )}
-      {asked && (
+      {confirming && (
         <Confirm
           title={on ? 'Let people in by other ways too?' : 'Let people in by this provider only?'}
           action={on ? 'Require it no longer' : 'Require it'}
           error={null}
           busy={set.isPending}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
           confirm={() =>
             set.mutate(changeOf(formOf(of), of, !on), {
               onSuccess: () => {
-                setAsked(false)
+                setConfirming(false)
                 notify(on ? 'The provider is required no longer' : 'The provider is required')
               },
             })
@@ -144,19 +144,19 @@ function Required({ workspace, of, owner }: { workspace: string; of: Provider; o
 function Remove({ workspace }: { workspace: string }) {
   // By then the button is removed.
   const remove = useMutation({ ...removeProvider(workspace), onSuccess: () => notify('The provider is deleted') })
-  const [asked, setAsked] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   return (
     <>
-      <button className="button" onClick={() => setAsked(true)}>
+      <button className="button" onClick={() => setConfirming(true)}>
         Delete the provider
       </button>
-      {asked && (
+      {confirming && (
         <Confirm
           title="Delete the provider?"
           action="Delete"
           error={remove.error}
           busy={remove.isPending}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
           confirm={() => remove.mutate()}
         >
           <p>

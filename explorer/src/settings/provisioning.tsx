@@ -16,7 +16,7 @@ import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
 import { ScimTokens } from './scim-tokens'
-import { ToCopy } from './to-copy'
+import { LabelledCopyField } from './labelled-copy-field'
 
 /** Provisioning is how the company's identity provider manages the members of the workspace (SCIM). */
 export default function Provisioning({ workspace }: ScreenProps) {
@@ -47,8 +47,11 @@ function Address({ workspace }: { workspace: string }) {
   return (
     <section aria-labelledby="address" className="webhook-form">
       <h2 id="address">Address</h2>
-      <div className="to-copy">
-        <ToCopy label="Base address for Okta, tenant URL for Entra ID" value={`${location.origin}/scim/v2`} />
+      <div className="copy-field">
+        <LabelledCopyField
+          label="Base address for Okta, tenant URL for Entra ID"
+          value={`${location.origin}/scim/v2`}
+        />
       </div>
       {domains.data?.every((d) => !d.proved_at) && (
         <p className="warning">
@@ -142,7 +145,7 @@ const effects: Record<GroupRole, string> = {
 
 function Group({ workspace, of }: { workspace: string; of: ProvisionedGroup }) {
   const set = useMutation(setGroupRole(workspace))
-  const [asked, setAsked] = useState<GroupRole>()
+  const [confirming, setConfirming] = useState<GroupRole>()
   const people = of.members === 1 ? '1 person' : `${formatNumber(of.members)} people`
   return (
     <li>
@@ -157,26 +160,26 @@ function Group({ workspace, of }: { workspace: string; of: ProvisionedGroup }) {
         value={of.role ?? 'none'}
         onChange={(e) => {
           set.reset()
-          setAsked(e.target.value as GroupRole)
+          setConfirming(e.target.value as GroupRole)
         }}
       >
         <option value="none">no role</option>
         <option value="member">members</option>
         <option value="admin">admins</option>
       </select>
-      {asked && (
+      {confirming && (
         <Confirm
           title={`Change the role of ${people}?`}
           action="Change the role"
           error={set.error}
           busy={set.isPending}
-          close={() => setAsked(undefined)}
+          close={() => setConfirming(undefined)}
           confirm={() =>
             set.mutate(
-              { id: of.id, role: asked },
+              { id: of.id, role: confirming },
               {
                 onSuccess: () => {
-                  setAsked(undefined)
+                  setConfirming(undefined)
                   notify('Roles follow the groups within 5 seconds')
                 },
               },
@@ -184,9 +187,9 @@ function Group({ workspace, of }: { workspace: string; of: ProvisionedGroup }) {
           }
         >
           <p>
-            <bdi>{of.name}</bdi>: {effects[asked]}
+            <bdi>{of.name}</bdi>: {effects[confirming]}
           </p>
-          {asked !== 'none' && (
+          {confirming !== 'none' && (
             <p>
               From then on groups say the roles of all provisioned people: who is in no group of admins is a member, and
               the API keys of admins who become members end.

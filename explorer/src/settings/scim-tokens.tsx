@@ -5,11 +5,11 @@ import { formatDay } from '../format'
 import { Notice } from '../ui/notice'
 import { notify } from '../ui/toast'
 import { Confirm } from './confirm'
-import { useOf } from './key-texts'
-import { NameAndLife } from './name-and-life'
+import { lastUseText } from './key-texts'
+import { NameAndLifetime } from './name-and-lifetime'
 import { Secret } from './secret'
 
-const lives: [days: number, text: string][] = [
+const lifetimes: [days: number, text: string][] = [
   [90, '90 days'],
   [365, 'a year'],
   [730, 'two years'],
@@ -42,11 +42,11 @@ export function ScimTokens({ workspace }: { workspace: string }) {
           )
         }}
       >
-        <NameAndLife
+        <NameAndLifetime
           what="token"
-          life="How long the token lives"
+          lifetimeLabel="How long the token lives"
           placeholder="Which provider it is for, such as Okta"
-          lives={lives}
+          lifetimes={lifetimes}
           name={name}
           setName={setName}
           days={days}
@@ -98,7 +98,7 @@ function stateOf({ state, expires_at, revoked_at }: ScimToken): string {
 
 function Token({ workspace, of }: { workspace: string; of: ScimToken }) {
   const revoke = useMutation(revokeScimToken(workspace))
-  const [asked, setAsked] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   return (
     <li aria-label={of.name}>
       <div className="webhook-head">
@@ -106,26 +106,26 @@ function Token({ workspace, of }: { workspace: string; of: ScimToken }) {
         <span className={of.state === 'active' ? 'badge' : 'badge problem'}>{stateOf(of)}</span>
       </div>
       <p className="quiet key-facts">
-        <code>{of.start}…</code> {useOf(of)}.
+        <code>{of.start}…</code> {lastUseText(of)}.
       </p>
       {of.state === 'active' && (
         <div className="actions">
-          <button className="button" onClick={() => setAsked(true)}>
+          <button className="button" onClick={() => setConfirming(true)}>
             Revoke
           </button>
         </div>
       )}
-      {asked && (
+      {confirming && (
         <Confirm
           title="Revoke the token?"
           action="Revoke"
           error={revoke.error}
           busy={revoke.isPending}
-          close={() => setAsked(false)}
+          close={() => setConfirming(false)}
           confirm={() =>
             revoke.mutate(of.id, {
               onSuccess: () => {
-                setAsked(false)
+                setConfirming(false)
                 notify('The token is revoked')
               },
             })

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { Copied } from './copied'
+import { CopyField } from './copy-field'
 
 interface Props {
   value: string
@@ -14,10 +14,10 @@ interface Props {
 /** Secret shows a secret, which cannot be read later. */
 export function Secret({ value, label, what = 'secret', children, close }: Props) {
   return (
-    <div className="made" role="status">
+    <div className="new-secret" role="status">
       <p>{children}</p>
       <div className="actions">
-        <Copied value={value} label={label} action={`Copy the ${what}`} />
+        <CopyField value={value} label={label} action={`Copy the ${what}`} />
         <button className="button" onClick={close}>
           Done
         </button>

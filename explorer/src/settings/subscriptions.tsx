@@ -15,7 +15,7 @@ const frequencies: [Delivery['frequency'], string][] = [
   ['daily', 'Once a day'],
   ['weekly', 'Once a week'],
 ]
-const usual: Delivery = { channels: ['in_app'], frequency: 'instant' }
+const defaultDelivery: Delivery = { channels: ['in_app'], frequency: 'instant' }
 
 /** Subscriptions sets for each type of signal whether and how it is delivered. */
 export function Subscriptions({ workspace, descriptors }: ScreenProps) {
@@ -31,7 +31,7 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
       notify(`${label}: saved`, (): Promise<unknown> => save.mutateAsync({ type, label, next: () => before })),
   })
   // The requested value is shown at once.
-  const asked = useMutationState({
+  const pending = useMutationState({
     filters: { mutationKey: options.mutationKey, status: 'pending' },
     select: ({ state }) => state.variables as Change,
   })
@@ -49,10 +49,10 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
       {subscriptions.error && <Notice error={subscriptions.error} retry={() => void subscriptions.refetch()} />}
       {subscriptions.isPending && <div className="skeleton" style={{ height: 320 }} />}
       {subscriptions.data && (
-        <ul className="alerts" aria-busy={asked.length > 0}>
+        <ul className="alerts" aria-busy={pending.length > 0}>
           {types.map(({ value, label: known, description }) => {
             const label = known || capital(value.replaceAll('_', ' '))
-            const delivery = asked
+            const delivery = pending
               .filter((c) => c.type === value)
               .reduce((now, { next }) => next(now), deliveryOf(subscriptions.data, value))
             const set = (next: Change['next']) => save.mutate({ type: value, label, next })
@@ -62,14 +62,16 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
                   <input
                     type="checkbox"
                     checked={delivery !== null}
-                    onChange={({ target: { checked } }) => set((now) => (checked ? (now ?? usual) : null))}
+                    onChange={({ target: { checked } }) => set((now) => (checked ? (now ?? defaultDelivery) : null))}
                   />
                   <span>
                     <b>{label}</b>
                     {description && description !== label && <span className="quiet">{description}</span>}
                   </span>
                 </label>
-                {delivery && <How label={label} delivery={delivery} set={(next) => set((now) => now && next(now))} />}
+                {delivery && (
+                  <DeliveryOptions label={label} delivery={delivery} set={(next) => set((now) => now && next(now))} />
+                )}
               </li>
             )
           })}
@@ -79,13 +81,13 @@ export function Subscriptions({ workspace, descriptors }: ScreenProps) {
   )
 }
 
-interface HowProps {
+interface DeliveryOptionsProps {
   label: string
   delivery: Delivery
   set: (next: (now: Delivery) => Delivery) => void
 }
 
-function How({ label: type, delivery, set }: HowProps) {
+function DeliveryOptions({ label: type, delivery, set }: DeliveryOptionsProps) {
   return (
     <div className="how" role="group" aria-label={`Alerts of ${type}`}>
       {channels.map(([channel, label]) => {

@@ -3,13 +3,13 @@ import type { Delivery } from '../api/webhooks'
 import { formatMoment } from '../format'
 import { outcome, toggled } from './webhook-events'
 
-test('an event is added in its place, and taken away', () => {
+test('an event is added in the fixed order, and removed', () => {
   expect(toggled(['record.merged'], 'record.changed')).toEqual(['record.changed', 'record.merged'])
   expect(toggled(['record.changed', 'record.merged'], 'record.changed')).toEqual(['record.merged'])
   expect(toggled([], 'load.switched')).toEqual(['load.switched'])
 })
 
-test('the log says where a delivery is', () => {
+test('the state of a delivery in words', () => {
   const at = '2026-03-01T09:00:00.000Z'
   const delivery: Delivery = {
     id: 'x',

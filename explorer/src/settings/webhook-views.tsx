@@ -13,7 +13,7 @@ interface Props {
 }
 
 /** How many Views a webhook can name. */
-const most = 20
+const maxViews = 20
 
 const states: Record<Webhook['views'][number]['state'], string> = {
   waiting: 'What matches now is being read.',
@@ -31,10 +31,10 @@ export function WebhookViews({ workspace, named, chosen, change }: Props) {
   useEffect(() => {
     if (hasNextPage && !isFetching) void fetchNextPage()
   }, [hasNextPage, isFetching, fetchNextPage])
-  const gone = named.filter((v) => v.state === 'deleted' && chosen.includes(v.view_id))
+  const deleted = named.filter((v) => v.state === 'deleted' && chosen.includes(v.view_id))
   const views = [
     ...(data?.pages.flat() ?? []),
-    ...gone.map((v) => ({ id: v.view_id, name: `Deleted View ${v.view_id}` })),
+    ...deleted.map((v) => ({ id: v.view_id, name: `Deleted View ${v.view_id}` })),
   ]
   const stateOf = (id: string) => {
     const view = chosen.includes(id) ? named.find((v) => v.view_id === id) : undefined
@@ -51,7 +51,7 @@ export function WebhookViews({ workspace, named, chosen, change }: Props) {
             <input
               type="checkbox"
               checked={on}
-              disabled={!on && chosen.length >= most}
+              disabled={!on && chosen.length >= maxViews}
               onChange={() => change(on ? chosen.filter((id) => id !== v.id) : [...chosen, v.id])}
             />
             <span>

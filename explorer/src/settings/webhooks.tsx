@@ -137,7 +137,7 @@ function Hook({ workspace, hook, rotated }: HookProps) {
   const rotate = useMutation(rotateWebhook(workspace))
   // By then the row is removed.
   const remove = useMutation({ ...removeWebhook(workspace), onSuccess: () => notify('The webhook is deleted') })
-  const [asked, setAsked] = useState<'rotate' | 'remove'>()
+  const [confirming, setConfirming] = useState<'rotate' | 'remove'>()
   const [open, setOpen] = useState(false)
   const error = save.error ?? test.error
   const chosen = save.isPending ? save.variables.events : hook.events
@@ -177,25 +177,25 @@ function Hook({ workspace, hook, rotated }: HookProps) {
         <button className="button" aria-expanded={open} onClick={() => setOpen(!open)}>
           Deliveries
         </button>
-        <button className="button" onClick={() => setAsked('rotate')}>
+        <button className="button" onClick={() => setConfirming('rotate')}>
           New secret
         </button>
-        <button className="button" onClick={() => setAsked('remove')}>
+        <button className="button" onClick={() => setConfirming('remove')}>
           Delete
         </button>
       </div>
       {open && <Deliveries workspace={workspace} hook={hook} />}
-      {asked === 'rotate' && (
+      {confirming === 'rotate' && (
         <Confirm
           title="Make a new secret?"
           action="Make a new secret"
           error={rotate.error}
           busy={rotate.isPending}
-          close={() => setAsked(undefined)}
+          close={() => setConfirming(undefined)}
           confirm={() =>
             rotate.mutate(hook.id, {
               onSuccess: (made) => {
-                setAsked(undefined)
+                setConfirming(undefined)
                 rotated(made)
               },
             })
@@ -204,13 +204,13 @@ function Hook({ workspace, hook, rotated }: HookProps) {
           <p>Requests are signed with both for 24 hours, then with the new one alone.</p>
         </Confirm>
       )}
-      {asked === 'remove' && (
+      {confirming === 'remove' && (
         <Confirm
           title="Delete the webhook?"
           action="Delete"
           error={remove.error}
           busy={remove.isPending}
-          close={() => setAsked(undefined)}
+          close={() => setConfirming(undefined)}
           confirm={() => remove.mutate(hook.id)}
         >
           <p>

@@ -48,7 +48,7 @@ export function Chooser({ chosen, choose, narrow }: Props) {
         </div>
         {narrow && <p className="quiet">A card has the first four.</p>}
         <input
-          className="within"
+          className="filter-input"
           type="search"
           placeholder="Find a field"
           aria-label="Find a field"

@@ -8,7 +8,7 @@ interface Props {
   /** The maximum price of a retry, in credits. */
   price?: number
   /** Nothing else is on the page. */
-  alone?: boolean
+  standalone?: boolean
   /** The refused action, for the heading, if it is not a search: "The domain is not added". */
   refused?: string
 }
@@ -17,14 +17,14 @@ interface Props {
 export const retryLabel = (price = 0) => (price > 0 ? `Try again · ${credits(price)}` : 'Try again')
 
 /** Notice shows the error of a request, and what to do. */
-export function Notice({ error, retry, price, alone, refused }: Props) {
+export function Notice({ error, retry, price, standalone, refused }: Props) {
   const e = requestError(error)
   const { title, text, retryable } =
     refused && isRejected(e) ? { title: refused, text: sentence(e.message), retryable: false } : explain(e)
   const signIn = e.code === 'provider_required' ? own.exec(e.message)?.[0] : undefined
   return (
     <div className="notice" role="alert">
-      {alone ? <h1>{title}</h1> : <h2>{title}</h2>}
+      {standalone ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p>{text}</p>
       {signIn && (
         <a

@@ -60,7 +60,7 @@ export default function AddToList({ dataset, ids, onClose }: Props) {
         <BatchActions
           batch={batch}
           ids={ids}
-          again={(left) => {
+          retry={(left) => {
             const run = batch.start(left, (some) => addRecords(workspace.id, chosen.id, some))
             void run.then(() => updateViewRecords(client, chosen))
           }}

@@ -1,13 +1,13 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { BellPlus, BellRing } from 'lucide-react'
-import { alertQuery, canWatch, restText, settingAlert, type Alert } from '../api/alerts'
+import { alertQuery, canWatch, restText, setAlertMutation, type Alert } from '../api/alerts'
 import type { View } from '../api/views'
 import { notifyFailure } from '../ui/toast'
 
 /** AlertButton switches this user's alert on a View on or off. */
 export function AlertButton({ view }: { view: View }) {
   const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
-  const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: notifyFailure })
+  const set = useMutation({ ...setAlertMutation(view.workspace_id, view.id), onError: notifyFailure })
   if (!canWatch(view) && !alert) return null
   // The requested value is shown at once.
   const on = set.isPending ? set.variables !== false : alert !== undefined
@@ -38,7 +38,7 @@ const mails: [Alert['email'], string][] = [
 /** AlertMail chooses how often the alert on a View is mailed, if there is one. */
 export function AlertMail({ view }: { view: View }) {
   const { data: alert } = useQuery(alertQuery(view.workspace_id, view.id))
-  const set = useMutation({ ...settingAlert(view.workspace_id, view.id), onError: notifyFailure })
+  const set = useMutation({ ...setAlertMutation(view.workspace_id, view.id), onError: notifyFailure })
   if (!alert) return null
   const chosen = set.isPending && typeof set.variables === 'object' ? set.variables.email : alert.email
   return (

@@ -7,14 +7,14 @@ interface Props {
   batch: Batch
   /** All records. */
   ids: string[]
-  again: (left: string[]) => void
+  retry: (left: string[]) => void
   done: () => void
   /** Further actions at the end. */
   children?: ReactNode
 }
 
 /** BatchActions stop a batch, or restart it for the records that are left, and leave it. */
-export function BatchActions({ batch, ids, again, done, children }: Props) {
+export function BatchActions({ batch, ids, retry, done, children }: Props) {
   const left = retryableIds(ids, batch.outcomes)
   return (
     <div className="actions">
@@ -25,7 +25,7 @@ export function BatchActions({ batch, ids, again, done, children }: Props) {
       ) : (
         <>
           {left.length > 0 && (
-            <button className="button" onClick={() => again(left)}>
+            <button className="button" onClick={() => retry(left)}>
               Try {formatNumber(left.length)} again
             </button>
           )}

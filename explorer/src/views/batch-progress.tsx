@@ -28,7 +28,7 @@ const reasons: Record<string, string> = {
 }
 
 /** How many of the failed records are named. */
-const named = 50
+const maxNamed = 50
 
 /** BatchProgress shows the progress of a batch, and then the results of its records. */
 export function BatchProgress({ workspace, dataset, batch, done }: Props) {
@@ -41,7 +41,7 @@ export function BatchProgress({ workspace, dataset, batch, done }: Props) {
     const reason = reasons[o.status] ?? o.message ?? o.status
     failed.set(reason, [...(failed.get(reason) ?? []), o])
   }
-  const called = (id: string) => {
+  const label = (id: string) => {
     const row = findRow(client, workspace, dataset, id, () => true)
     return row ? nameOf(row) : id
   }
@@ -67,10 +67,10 @@ export function BatchProgress({ workspace, dataset, batch, done }: Props) {
               <span className="problem">{counted(some.length, dataset)}:</span> {reason}
             </summary>
             <ul>
-              {some.slice(0, named).map((o) => (
-                <li key={o.id}>{called(o.id)}</li>
+              {some.slice(0, maxNamed).map((o) => (
+                <li key={o.id}>{label(o.id)}</li>
               ))}
-              {some.length > named && <li className="quiet">and {formatNumber(some.length - named)} more</li>}
+              {some.length > maxNamed && <li className="quiet">and {formatNumber(some.length - maxNamed)} more</li>}
             </ul>
           </details>
         ))}

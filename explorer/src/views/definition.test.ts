@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { View } from '../api/views'
 import type { Condition, SearchState } from '../search/state'
-import { combined, fromDefinition, toDefinition } from './definition'
+import { mergeSearches, fromDefinition, toDefinition } from './definition'
 
 const search = (conditions: Record<string, Condition>, rest: Partial<SearchState> = {}): SearchState => ({
   dataset: 'projects',
@@ -22,7 +22,7 @@ const full: Record<string, Condition> = {
 }
 
 describe('the definition of a search', () => {
-  it('has what the grammar can say', () => {
+  it('has what the grammar can express', () => {
     const { definition, dropped, widened } = translate(search(full, { query: ' tower ' }))
     expect(definition).toEqual({
       version: 1,
@@ -48,12 +48,12 @@ describe('the definition of a search', () => {
     }
   })
 
-  it('and the search of that definition is the search', () => {
+  it('is converted back to the same search', () => {
     const { definition } = translate(search(full))
     expect(fromDefinition({ definition } as unknown as View, 'projects')).toEqual(search(full))
   })
 
-  it('drops what the grammar cannot say, and says so', () => {
+  it('drops what the grammar cannot express, and reports it', () => {
     const { definition, dropped } = translate(
       search({
         name: { kind: 'values', values: ['x'] },
@@ -69,7 +69,7 @@ describe('the definition of a search', () => {
     expect(keys(dropped)).toEqual(['name', 'disposition', 'permitted_at', 'sqft', 'stage', 'cost'])
   })
 
-  it('keeps the days that relative dates are today, and says so', () => {
+  it('stores the days that relative dates are today, and reports it', () => {
     const { definition, dropped, widened } = translate(
       search({ detected_at: { kind: 'range', from: '2026-Q1', to: '2026-Q1' } }),
     )
@@ -79,7 +79,7 @@ describe('the definition of a search', () => {
 
   it('drops relations, groups and places', () => {
     const stage: Condition = { kind: 'values', values: ['filed'] }
-    const { definition, kept, dropped } = translate(
+    const { definition, stored, dropped } = translate(
       search(
         {
           location: { kind: 'place', near: { latitude: 51, longitude: -114, radius_m: 1000 } },
@@ -90,7 +90,7 @@ describe('the definition of a search', () => {
       ),
     )
     expect(definition.fields).toEqual({ stage: ['filed'] })
-    expect(kept).toEqual(search({ stage }))
+    expect(stored).toEqual(search({ stage }))
     expect(keys(dropped)).toEqual(['location', 'has_signal', 'Alternatives', 'What is excluded'])
   })
 
@@ -110,9 +110,9 @@ describe('the definition of a search', () => {
   it('looks into the book where only that has the field', () => {
     const tier: Condition = { kind: 'values', values: ['tier_1'] }
     const book = { dataset: 'accounts', source: { kind: 'book' } } as const
-    const { definition, kept, dropped } = translate(search({ icp_tier: tier }, book), 'accounts')
+    const { definition, stored, dropped } = translate(search({ icp_tier: tier }, book), 'accounts')
     expect(definition.fields).toEqual({ icp_tier: ['tier_1'] })
-    expect(kept.source).toEqual({ kind: 'book' })
+    expect(stored.source).toEqual({ kind: 'book' })
     expect(dropped).toEqual([])
     expect(keys(translate(search({}, book), 'accounts').dropped)).toEqual(['Only records of your book'])
   })
@@ -132,7 +132,7 @@ describe('a search within a View', () => {
       },
       { query: 'garage' },
     )
-    const { state, dropped } = combined({ ...view, query: 'new' }, within)
+    const { state, dropped } = mergeSearches({ ...view, query: 'new' }, within)
     expect(state).toEqual(
       search(
         {
@@ -146,14 +146,14 @@ describe('a search within a View', () => {
     expect(dropped).toEqual([])
   })
 
-  it('keeps its groups, so that they are named', () => {
+  it('preserves its groups, so that they are reported', () => {
     const groups = { any: [{}], none: [{}] }
-    expect(combined(search({}), search({}, groups)).state).toMatchObject(groups)
+    expect(mergeSearches(search({}), search({}, groups)).state).toMatchObject(groups)
   })
 
-  it('says what cannot be added', () => {
+  it('reports what cannot be added', () => {
     const view = search({ stage: { kind: 'values', values: ['filed'] } })
-    const { state, dropped } = combined(view, search({ stage: { kind: 'values', values: ['completed'] } }))
+    const { state, dropped } = mergeSearches(view, search({ stage: { kind: 'values', values: ['completed'] } }))
     expect(state.conditions).toEqual(view.conditions)
     expect(keys(dropped)).toEqual(['stage'])
   })

@@ -13,7 +13,7 @@ interface Field {
   name: string
   kind: 'values' | 'number' | 'date'
   /** How many values it takes, if that is not 100. */
-  most?: number
+  maxValues?: number
   /** The field for whether this one is known. */
   known?: string
 }
@@ -33,7 +33,7 @@ const grammar: Record<Book, Record<string, Field>> = {
   contacts: {
     role: list('role'),
     status: list('status'),
-    account_id: { ...list('account_id'), most: 1 },
+    account_id: { ...list('account_id'), maxValues: 1 },
     city: list('city'),
   },
   projects: {
@@ -57,10 +57,10 @@ export interface Loss {
   reason: string
 }
 
-export interface Translation {
+export interface Conversion {
   definition: { version: 1; q: string; fields: Record<string, unknown> }
   /** The search for the definition. */
-  kept: SearchState
+  stored: SearchState
   /** Without these the View finds more. */
   dropped: Loss[]
   /** These find a little more. */
@@ -73,12 +73,12 @@ const day = /^\d{4}-\d{2}-\d{2}$/
  * toDefinition translates a search to a Dynamic View's definition. The View finds everything that
  * the search finds: a condition that it cannot store is dropped or widened, never narrowed.
  */
-export function toDefinition(state: SearchState, book: Book): Translation {
+export function toDefinition(state: SearchState, book: Book): Conversion {
   const fields: Record<string, unknown> = {}
   const conditions: Record<string, Condition> = {}
   const dropped: Loss[] = []
   const widened: Loss[] = []
-  const keep = (key: string, field: Field, condition: Condition, value: unknown) => {
+  const store = (key: string, field: Field, condition: Condition, value: unknown) => {
     fields[field.name] = value
     conditions[key] = condition
   }
@@ -88,15 +88,15 @@ export function toDefinition(state: SearchState, book: Book): Translation {
     else if (!field || c.kind === 'place') dropped.push({ key, reason: 'Views have no filter on this' })
     else if (c.kind === 'known') {
       const word = c.known ? 'known' : 'unknown'
-      if (field.known) keep(key, { ...field, name: field.known }, c, [word])
+      if (field.known) store(key, { ...field, name: field.known }, c, [word])
       else dropped.push({ key, reason: `Views cannot ask whether it is ${word}` })
     } else if (c.kind === 'values') {
       const values = unique(c.values)
-      const most = field.most ?? 100
+      const most = field.maxValues ?? 100
       if (isMixed(c)) dropped.push({ key, reason: 'Views cannot have values and “unknown” together' })
       else if (values.length > most) {
         dropped.push({ key, reason: most === 1 ? 'Views take one value of this' : `Views take ${most} values` })
-      } else keep(key, field, { ...c, values }, values)
+      } else store(key, field, { ...c, values }, values)
     } else if (field.kind === 'date') {
       const days: Condition & { kind: 'range' } = { kind: 'range', ...daysOf(c) }
       if (![days.from, days.to].every((end) => end === undefined || day.test(end))) {
@@ -105,7 +105,7 @@ export function toDefinition(state: SearchState, book: Book): Translation {
         if ([c.from, c.to].some((end) => end !== undefined && isRelative(end))) {
           widened.push({ key, reason: 'Views keep the days that these are today' })
         }
-        keep(key, field, days, ends('after', days.from, 'before', days.to))
+        store(key, field, days, ends('after', days.from, 'before', days.to))
       }
     } else {
       const from = digits(c.from, Math.floor)
@@ -114,7 +114,7 @@ export function toDefinition(state: SearchState, book: Book): Translation {
       else {
         const range: Condition = { kind: 'range', ...ends('from', from, 'to', to) }
         if (differs(from, c.from) || differs(to, c.to)) widened.push({ key, reason: 'Views take whole numbers' })
-        keep(key, field, range, ends('min', from, 'max', to))
+        store(key, field, range, ends('min', from, 'max', to))
       }
     }
   }
@@ -131,7 +131,7 @@ export function toDefinition(state: SearchState, book: Book): Translation {
   const source: { source?: Source } = Object.keys(conditions).some(isOwn) ? { source: { kind: 'book' } } : {}
   return {
     definition: { version: 1, q, fields },
-    kept: { dataset: book, ...source, query: q, conditions },
+    stored: { dataset: book, ...source, query: q, conditions },
     dropped,
     widened,
   }
@@ -181,8 +181,8 @@ export function fromDefinition({ definition }: View, book: Book): SearchState {
   return state
 }
 
-/** combined adds the conditions of a search within a View to those of the View, if the grammar can express both. */
-export function combined(view: SearchState, within: SearchState): { state: SearchState; dropped: Loss[] } {
+/** mergeSearches adds the conditions of a search within a View to those of the View, if the grammar can express both. */
+export function mergeSearches(view: SearchState, within: SearchState): { state: SearchState; dropped: Loss[] } {
   const conditions = { ...view.conditions }
   const dropped: Loss[] = []
   for (const [key, c] of Object.entries(within.conditions)) {

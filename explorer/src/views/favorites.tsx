@@ -8,7 +8,7 @@ import { isMac } from '../ui/is-mac'
 import { notify } from '../ui/toast'
 import { useOrder } from '../ui/use-order'
 import { moved } from '../order'
-import { Star } from './star'
+import { FavoriteButton } from './favorite-button'
 import { addressOf } from './view-row'
 
 /** Favorites are this user's Views in their own order: by buttons, Alt with arrows, or dragging. */
@@ -16,7 +16,7 @@ export function Favorites({ workspace }: { workspace: string }) {
   const client = useQueryClient()
   const options = favoritesQuery(workspace)
   const query = useQuery(options)
-  const [said, setSaid] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   const move = useMutation({
     mutationFn: ({ view, to }: { view: View; to: number }) => setFavorite(workspace, view.id, true, to),
     onMutate: ({ view, to }) => {
@@ -30,7 +30,7 @@ export function Favorites({ workspace }: { workspace: string }) {
             to,
           ),
       )
-      setSaid(`${view.name} is number ${to + 1}`)
+      setAnnouncement(`${view.name} is number ${to + 1}`)
     },
     onError: (error) => notify(`The order is not saved: ${error.message}`),
     // Serialized: the last answer is the final order.
@@ -64,7 +64,7 @@ export function Favorites({ workspace }: { workspace: string }) {
       <ol>
         {all.map((v, i) => (
           <li key={v.id} {...itemProps(i)} {...handleProps(i)}>
-            <Star view={v} />
+            <FavoriteButton view={v} />
             <a {...link(addressOf(v))} title={v.name} draggable={false} aria-keyshortcuts="Alt+ArrowUp Alt+ArrowDown">
               <bdi>{v.name}</bdi>
             </a>
@@ -93,7 +93,7 @@ export function Favorites({ workspace }: { workspace: string }) {
         </p>
       )}
       <p className="sr" role="status">
-        {said}
+        {announcement}
       </p>
     </aside>
   )

@@ -30,7 +30,7 @@ export function ListChoice({ dataset, chosen, choose }: Props) {
     <>
       {(found.length > 7 || text) && (
         <input
-          className="within"
+          className="filter-input"
           type="text"
           placeholder="Search lists"
           aria-label="Search lists"

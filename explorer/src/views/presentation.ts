@@ -14,8 +14,8 @@ export function presentationOf(state: SearchState, view?: View): Presentation {
 /** lookOf is the initial look of a View: its columns, and the first of its orders if Views can be sorted by it. */
 export const lookOf = (view: View, state: SearchState): Look => fromPresentation(tableOf(state), view.presentation)
 
-/** looksOther reports whether a search in a View differs from it in order or columns. */
-export function looksOther(view: View, state: SearchState): boolean {
+/** isPresentationChanged reports whether a search in a View differs from it in order or columns. */
+export function isPresentationChanged(view: View, state: SearchState): boolean {
   const now = presentationOf(state)
   const before = toPresentation(tableOf(state), lookOf(view, state))
   return JSON.stringify(now) !== JSON.stringify(before)

@@ -9,10 +9,10 @@ import { nouns } from '../datasets'
 import { useSearch } from '../search/context'
 import { Dialog } from '../ui/dialog'
 import { notify } from '../ui/toast'
-import { AsList } from './as-list'
-import { combined, fromDefinition, toDefinition } from './definition'
-import { Kept } from './kept'
-import { lostLook } from './lost-look'
+import { SaveAsList } from './save-as-list'
+import { mergeSearches, fromDefinition, toDefinition } from './definition'
+import { StoredParts } from './stored-parts'
+import { presentationLosses } from './presentation-losses'
 import { NameField } from './name-field'
 import { presentationOf } from './presentation'
 import { isChanged, SaveProblem } from './save-problem'
@@ -24,8 +24,8 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
   const edited = useQuery({ ...viewQuery(workspace.id, state.edits ?? ''), enabled: state.edits !== undefined })
   const around = view?.view_type === 'dynamic' ? view : undefined
   const target = around ?? edited.data
-  const whole = around ? combined(fromDefinition(around, book), state) : { state, dropped: [] }
-  const { definition, kept, widened, ...translated } = toDefinition(whole.state, book)
+  const whole = around ? mergeSearches(fromDefinition(around, book), state) : { state, dropped: [] }
+  const { definition, stored, widened, ...translated } = toDefinition(whole.state, book)
   const dropped = [...whole.dropped, ...translated.dropped]
   const empty = Object.keys(definition.fields).length === 0 && !definition.q
 
@@ -82,12 +82,18 @@ export default function SaveViewDialog({ book, onClose }: { book: Book; onClose:
         )}
         {!update && <NameField value={name} onChange={setName} placeholder={`Such as: ${nouns[book].many} to call`} />}
         {edited.error && <p className="problem">The View that you were changing is gone. This saves a new one.</p>}
-        <Kept book={book} kept={kept} dropped={dropped} widened={widened} look={lostLook(state, book)} />
+        <StoredParts
+          book={book}
+          stored={stored}
+          dropped={dropped}
+          widened={widened}
+          look={presentationLosses(state, book)}
+        />
         <p className="quiet">
           The View finds new records by itself. Everyone in {workspace.name} can open and change it.
         </p>
         {!update && dropped.length + widened.length > 0 && found.data && (
-          <AsList book={book} name={name} count={found.data.count} onClose={onClose} />
+          <SaveAsList book={book} name={name} count={found.data.count} onClose={onClose} />
         )}
         {save.error && <SaveProblem error={save.error} />}
         <div className="actions">

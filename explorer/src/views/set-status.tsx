@@ -8,7 +8,7 @@ import { notify } from '../ui/toast'
 import { BatchActions } from './batch-actions'
 import { BatchProgress } from './batch-progress'
 import { StatusForm } from './status-form'
-import { settingAll } from './statuses'
+import { bulkChange } from './statuses'
 import { useBatch } from './use-batch'
 
 interface Props {
@@ -22,7 +22,7 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
   const batch = useBatch()
-  const [all, setAll] = useState<ReturnType<typeof settingAll>>()
+  const [all, setAll] = useState<ReturnType<typeof bulkChange>>()
   const what = counted(new Set(ids).size, dataset)
   const done = () => {
     const set = batch.outcomes.filter((o) => o.status === 'ok').length
@@ -37,7 +37,7 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
     return (
       <Dialog title={`Set status of ${what}`} onClose={batch.running ? undefined : done}>
         <BatchProgress workspace={workspace.id} dataset={dataset} batch={batch} done="are set, and in your book" />
-        <BatchActions batch={batch} ids={ids} again={(left) => void (all && batch.start(left, all.run))} done={done} />
+        <BatchActions batch={batch} ids={ids} retry={(left) => void (all && batch.start(left, all.run))} done={done} />
       </Dialog>
     )
   }
@@ -47,7 +47,7 @@ export default function SetStatus({ dataset, ids, onClose }: Props) {
         dataset={dataset}
         what={what}
         set={(setting) => {
-          const started = settingAll(client, workspace.id, dataset, setting)
+          const started = bulkChange(client, workspace.id, dataset, setting)
           setAll(started)
           void batch.start(ids, started.run)
         }}

@@ -18,25 +18,25 @@ export interface Setting {
 }
 
 /** changeOf is the change of a record. Tags are replaced as a whole, so it includes the previous ones. */
-export function changeOf({ next, tags }: Setting, had: Annotations | null): Partial<Annotations> {
-  const before = had?.tags ?? []
-  const missing = tags.filter((t) => !before.includes(t))
-  return { ...next, ...(missing.length > 0 ? { tags: [...before, ...missing] } : {}) }
+export function changeOf({ next, tags }: Setting, before: Annotations | null): Partial<Annotations> {
+  const tagsBefore = before?.tags ?? []
+  const missing = tags.filter((t) => !tagsBefore.includes(t))
+  return { ...next, ...(missing.length > 0 ? { tags: [...tagsBefore, ...missing] } : {}) }
 }
 
-/** backOf reverts a change of a record, to other annotations or none. Null removes it from the book. */
-export function backOf(change: Partial<Annotations>, had: Annotations | null): Partial<Annotations> | null {
-  return had && Object.fromEntries((Object.keys(change) as (keyof Annotations)[]).map((k) => [k, had[k] ?? null]))
+/** revertOf reverts a change of a record, to other annotations or none. Null removes it from the book. */
+export function revertOf(change: Partial<Annotations>, before: Annotations | null): Partial<Annotations> | null {
+  return before && Object.fromEntries((Object.keys(change) as (keyof Annotations)[]).map((k) => [k, before[k] ?? null]))
 }
 
 /**
- * settingAll changes many records. undo restores the previous values of the changed ones, and
+ * bulkChange changes many records. undo restores the previous values of the changed ones, and
  * removes those from the book that were not in it; a record that somebody has changed since is
  * not touched. It returns how many were not.
  */
-export function settingAll(client: QueryClient, workspace: string, book: Book, setting: Setting) {
+export function bulkChange(client: QueryClient, workspace: string, book: Book, setting: Setting) {
   /** The previous and the new values of each changed record. */
-  const done = new Map<string, { had: Annotations | null; change: Partial<Annotations>; since: Annotations }>()
+  const done = new Map<string, { before: Annotations | null; change: Partial<Annotations>; since: Annotations }>()
   const show = (ids: string[], results: BatchResult[]) => {
     const shown = ids.flatMap((id, i) => {
       const now = results[i]?.now
@@ -62,9 +62,13 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
           plan(id, result.now)
           left.push(id)
         } else if (result.status === 'ok' && result.now) {
-          // For a record that is changed again, its original values.
+          // A retried record still has its original values.
           const first = done.get(id)
-          done.set(id, { had: first ? first.had : seen, change: { ...first?.change, ...next }, since: result.now })
+          done.set(id, {
+            before: first ? first.before : seen,
+            change: { ...first?.change, ...next },
+            since: result.now,
+          })
         }
       })
     }
@@ -72,10 +76,10 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
     show(ids, all)
     return all
   }
-  const back: Run = async (ids) => {
+  const revert: Run = async (ids) => {
     const changes = ids.flatMap((id): BatchChange[] => {
       const of = done.get(id)
-      return of ? [{ id, seen: of.since, next: backOf(of.change, of.had) }] : []
+      return of ? [{ id, seen: of.since, next: revertOf(of.change, of.before) }] : []
     })
     const results = new Map<string, BatchResult>()
     const send = async (some: BatchChange[], batch: typeof upsertBatch) => {
@@ -97,7 +101,7 @@ export function settingAll(client: QueryClient, workspace: string, book: Book, s
   }
   const undo = async (): Promise<number> => {
     const outcomes: Outcome[] = []
-    await runInBatches([...done.keys()], back, new AbortController().signal, (some) => outcomes.push(...some))
+    await runInBatches([...done.keys()], revert, new AbortController().signal, (some) => outcomes.push(...some))
     const changed = outcomes.filter((o) => o.status === 'revision_conflict').length
     const failed = outcomes.filter((o) => o.status !== 'ok' && o.status !== 'revision_conflict')
     for (const { id, status } of outcomes) if (status === 'ok' || status === 'revision_conflict') done.delete(id)

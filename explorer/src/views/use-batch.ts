@@ -22,17 +22,17 @@ export function useBatch(): Batch {
   // A batch stops when it is no longer visible.
   useEffect(() => () => controller.current?.abort(), [])
   const start = async (ids: string[], run: Run) => {
-    const mine = new AbortController()
-    controller.current = mine
+    const own = new AbortController()
+    controller.current = own
     const unique = [...new Set(ids)]
-    const again = new Set(unique)
-    let all = outcomes.filter((o) => !again.has(o.id))
+    const retried = new Set(unique)
+    let all = outcomes.filter((o) => !retried.has(o.id))
     setTotal(all.length + unique.length)
     setOutcomes(all)
     setError(undefined)
     setRunning(true)
     try {
-      await runInBatches(unique, run, mine.signal, (done) => {
+      await runInBatches(unique, run, own.signal, (done) => {
         all = [...all, ...done]
         setOutcomes(all)
       })

@@ -10,8 +10,8 @@ import { useSearch } from '../search/context'
 import { clause } from '../search/phrases'
 import { AlertButton, AlertMail } from './alert-button'
 import { fromDefinition } from './definition'
-import { NewHere, RestsHere } from './new-here'
-import { Star } from './star'
+import { NewRecordsNotice, RestNotice } from './new-records'
+import { FavoriteButton } from './favorite-button'
 import { ViewMenu } from './view-menu'
 
 /** ViewHead stands above the search in a View: its description and actions. */
@@ -34,7 +34,7 @@ export function ViewHead({ view }: { view: View }) {
         <bdi className="view-name" title={view.name}>
           {view.name}
         </bdi>
-        <Star view={view} />
+        <FavoriteButton view={view} />
         <AlertButton view={view} />
         <AlertMail view={view} />
         <p className="view-about">
@@ -45,8 +45,8 @@ export function ViewHead({ view }: { view: View }) {
         <ViewMenu view={view} definition={definition} />
       </section>
       <Changed view={view} />
-      <RestsHere view={view} />
-      <NewHere view={view} />
+      <RestNotice view={view} />
+      <NewRecordsNotice view={view} />
     </>
   )
 }

@@ -9,9 +9,9 @@ import { formatMoment, formatNumber } from '../format'
 import { format, type SearchState } from '../search/state'
 import { AlertButton } from './alert-button'
 import { fromDefinition } from './definition'
-import { NewCount, Resting } from './new-here'
+import { NewCount, Resting } from './new-records'
 import { lookOf } from './presentation'
-import { Star } from './star'
+import { FavoriteButton } from './favorite-button'
 import { ViewMenu } from './view-menu'
 
 /** addressOf is the address of a View's search, with its look. */
@@ -36,7 +36,7 @@ export function ViewRow({ view }: { view: View }) {
   return (
     <tr>
       <td>
-        <Star view={view} />
+        <FavoriteButton view={view} />
         <AlertButton view={view} />
       </td>
       <td className="name">

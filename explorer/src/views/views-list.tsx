@@ -8,14 +8,14 @@ import { Top } from '../shell/top'
 import { Notice } from '../ui/notice'
 import { Favorites } from './favorites'
 import { NewList } from './new-list'
-import { useNarrowing } from './use-narrowing'
+import { useViewsFilter } from './use-views-filter'
 import { ViewRow } from './view-row'
 import { ViewsFilters } from './views-filters'
 
 /** ViewsList has all Views of the workspace, and the user's Favorites. */
 export function ViewsList({ workspace }: ScreenProps) {
-  const { narrowing, narrow } = useNarrowing()
-  const views = useInfiniteQuery(viewsQuery(workspace.id, narrowing))
+  const { filter, setFilter } = useViewsFilter()
+  const views = useInfiniteQuery(viewsQuery(workspace.id, filter))
   const found = views.data?.pages.flat() ?? []
   const [creating, setCreating] = useState(false)
   useEffect(() => {
@@ -34,7 +34,7 @@ export function ViewsList({ workspace }: ScreenProps) {
               <Plus size={14} aria-hidden /> New list
             </button>
           </div>
-          <ViewsFilters narrowing={narrowing} narrow={narrow} />
+          <ViewsFilters filter={filter} setFilter={setFilter} />
           {views.error && !views.data ? (
             <Notice error={views.error} retry={() => void views.refetch()} />
           ) : views.isPending ? (
@@ -44,7 +44,7 @@ export function ViewsList({ workspace }: ScreenProps) {
               ))}
             </div>
           ) : found.length === 0 ? (
-            <Empty narrowed={Object.keys(narrowing).length > 0} create={() => setCreating(true)} />
+            <Empty filtered={Object.keys(filter).length > 0} create={() => setCreating(true)} />
           ) : (
             <ViewsTable views={found} />
           )}
@@ -93,8 +93,8 @@ function ViewsTable({ views }: { views: View[] }) {
 /** example is a search that is worth saving. */
 const example = '/projects?stage=permitted&stage=under_construction&primary_use=multifamily&cost=1000000..'
 
-function Empty({ narrowed, create }: { narrowed: boolean; create: () => void }) {
-  return narrowed ? (
+function Empty({ filtered, create }: { filtered: boolean; create: () => void }) {
+  return filtered ? (
     <div className="notice">
       <h2>No View matches</h2>
       <p>A name is found by any part of it.</p>

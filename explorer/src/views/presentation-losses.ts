@@ -7,8 +7,8 @@ import type { Loss } from './definition'
 
 const and = new Intl.ListFormat('en', { type: 'conjunction' })
 
-/** lostLook lists the differences in how a View looks: an order, and visible columns. */
-export function lostLook(state: SearchState, book: Book): Loss[] {
+/** presentationLosses lists the differences in how a View looks: an order, and visible columns. */
+export function presentationLosses(state: SearchState, book: Book): Loss[] {
   const table = tableOf(state)
   const view = `view ${book}` as const
   const label = (key: string) => fieldOf(table, key)?.label ?? key

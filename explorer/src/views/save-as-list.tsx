@@ -14,7 +14,7 @@ import { SaveProblem } from './save-problem'
 import { addressOf } from './view-row'
 
 /** The maximum number of records read for a list. */
-export const mostListed = 10_000
+export const maxListed = 10_000
 
 interface Props {
   book: Book
@@ -26,40 +26,40 @@ interface Props {
 }
 
 /**
- * AsList saves the records that the search finds now as a Static View. Those that are not loaded
+ * SaveAsList saves the records that the search finds now as a Static View. Those that are not loaded
  * cost a credit each.
  */
-export function AsList({ book, name, count, onClose }: Props) {
+export function SaveAsList({ book, name, count, onClose }: Props) {
   const { workspace } = useSearch()
   const client = useQueryClient()
   const { query } = useRows()
   const loaded = query.data ? new Rows(query.data.pages).length : 0
   const whole = query.data !== undefined && !query.hasNextPage
-  const wanted = whole ? loaded : Math.min(mostListed, Math.max(count, loaded))
+  const listSize = whole ? loaded : Math.min(maxListed, Math.max(count, loaded))
   const [done, setDone] = useState(0)
-  const gone = useRef(false)
+  const unmounted = useRef(false)
   useEffect(() => {
-    gone.current = false
+    unmounted.current = false
     return () => {
-      gone.current = true
+      unmounted.current = true
     }
   }, [])
   // A created list is filled by the next attempt.
-  const made = useRef<View>(undefined)
+  const created = useRef<View>(undefined)
   const make = useMutation({
     mutationFn: async () => {
       let { data, hasNextPage } = query
-      const idsOf = () => new Rows(data?.pages ?? []).ids().slice(0, mostListed)
-      while ((!data || hasNextPage) && idsOf().length < mostListed) {
+      const idsOf = () => new Rows(data?.pages ?? []).ids().slice(0, maxListed)
+      while ((!data || hasNextPage) && idsOf().length < maxListed) {
         // Records that were read stay loaded.
-        if (gone.current) return
+        if (unmounted.current) return
         const next = await query.fetchNextPage({ cancelRefetch: false })
         if (next.error) throw next.error
         data = next.data
         hasNextPage = next.hasNextPage
         setDone(idsOf().length)
       }
-      const list = (made.current ??= await saveView(workspace.id, newList(book, name)))
+      const list = (created.current ??= await saveView(workspace.id, newList(book, name)))
       await runAll(idsOf(), (some) => addRecords(workspace.id, list.id, some))
       updateViewRecords(client, list)
       notify(`“${list.name}” has ${counted(idsOf().length, book)}`)
@@ -67,24 +67,25 @@ export function AsList({ book, name, count, onClose }: Props) {
       go(addressOf(list))
     },
   })
-  const price = whole ? 0 : wanted - loaded
+  const price = whole ? 0 : listSize - loaded
   return (
-    <section className="kept">
+    <section className="stored-parts">
       <h3>Or a list</h3>
       <p>
-        A list keeps exactly {wanted < count ? `the first ${counted(wanted, book)}` : `these ${counted(wanted, book)}`},
-        and finds no new ones.
+        A list keeps exactly{' '}
+        {listSize < count ? `the first ${counted(listSize, book)}` : `these ${counted(listSize, book)}`}, and finds no
+        new ones.
       </p>
       <button
         type="button"
         className="button"
-        disabled={make.isPending || !name.trim() || wanted === 0}
+        disabled={make.isPending || !name.trim() || listSize === 0}
         title={name.trim() ? undefined : 'It needs a name'}
         onClick={() => make.mutate()}
       >
         {make.isPending
-          ? `Reading ${formatNumber(Math.max(done, loaded))} of ${formatNumber(wanted)}…`
-          : `Make a list of ${formatNumber(wanted)} · ${credits(price)}`}
+          ? `Reading ${formatNumber(Math.max(done, loaded))} of ${formatNumber(listSize)}…`
+          : `Make a list of ${formatNumber(listSize)} · ${credits(price)}`}
       </button>
       {make.error && <SaveProblem error={make.error} />}
     </section>

@@ -10,26 +10,26 @@ import type { Loss } from './definition'
 
 interface Props {
   book: Book
-  kept: SearchState
+  stored: SearchState
   dropped: Loss[]
   widened: Loss[]
   /** Differences in how the View looks. */
   look: Loss[]
 }
 
-/** Kept shows which parts of a search a View stores, which it cannot, and the effect on the count. */
-export function Kept({ book, kept, dropped, widened, look }: Props) {
+/** StoredParts shows which parts of a search a View stores, which it cannot, and the effect on the count. */
+export function StoredParts({ book, stored, dropped, widened, look }: Props) {
   const search = useSearch()
   const { state } = search
-  const conditions = Object.entries(kept.conditions)
-  const nothing = conditions.length === 0 && !kept.query
+  const conditions = Object.entries(stored.conditions)
+  const nothing = conditions.length === 0 && !stored.query
   return (
     <>
-      <section className="kept">
+      <section className="stored-parts">
         <h3>The View keeps</h3>
         {nothing && <p>{dropped.length > 0 ? 'None of the conditions.' : 'No condition: it has everything.'}</p>}
         <ul>
-          {kept.query && <li>The text “{kept.query}”</li>}
+          {stored.query && <li>The text “{stored.query}”</li>}
           {conditions.map(([key, c]) => {
             const loss = widened.find((w) => w.key === key)
             return (
@@ -42,7 +42,7 @@ export function Kept({ book, kept, dropped, widened, look }: Props) {
         </ul>
       </section>
       {dropped.length + look.length > 0 && (
-        <section className="kept losses">
+        <section className="stored-parts losses">
           <h3>It cannot keep</h3>
           <ul>
             {[...dropped, ...look].map(({ key = '', what, reason }) => {
@@ -60,15 +60,17 @@ export function Kept({ book, kept, dropped, widened, look }: Props) {
         </section>
       )}
       {/* A View has only people that are visible to the workspace; counting them is not counting all. */}
-      {!nothing && dropped.length + widened.length > 0 && book !== 'contacts' && <Difference kept={kept} book={book} />}
+      {!nothing && dropped.length + widened.length > 0 && book !== 'contacts' && (
+        <Difference stored={stored} book={book} />
+      )}
     </>
   )
 }
 
-function Difference({ kept, book }: { kept: SearchState; book: Book }) {
+function Difference({ stored, book }: { stored: SearchState; book: Book }) {
   const { workspace, body, kindOf } = useSearch()
   const now = useQuery(facetsQuery(workspace.id, book, body, []))
-  const then = useQuery(facetsQuery(workspace.id, book, bodyOf(kept, kindOf), []))
+  const then = useQuery(facetsQuery(workspace.id, book, bodyOf(stored, kindOf), []))
   const ready = now.data && then.data && !now.isPlaceholderData && !then.isPlaceholderData
   return (
     <p aria-live="polite">

@@ -3,33 +3,34 @@ import { useSearch } from '../search/context'
 import { withinBox, type Box, type Place } from '../search/place'
 import { withCondition } from '../search/state'
 import { maxZoom, type Cell } from './tiles'
-import type { Sight } from './use-cells'
+import type { Viewport } from './use-cells'
 import { formatView, viewOfBox, type View } from './view'
 
 /** How much a click on a cell zooms in; where it cannot, it filters. */
-const closer = 2
+const zoomStep = 2
 
-/** useMoves has what is done on the map to the search: another view, or a condition on the location. */
-export function useMoves(drawable: boolean, sight: Sight | undefined) {
+/** useMapActions has the actions of the map on the search: another view, or a condition on the location. */
+export function useMapActions(drawable: boolean, viewport: Viewport | undefined) {
   const { state, change } = useSearch()
-  const fitted = useFitted()
+  const fitted = useFittedSearch()
   const look = (view: View) => change({ ...state, at: formatView(view) }, { replace: true })
   const filter = (place: Place) => change(withCondition(fitted, 'location', place))
-  const canZoom = drawable && sight !== undefined && sight.view.zoom < maxZoom
+  const canZoom = drawable && viewport !== undefined && viewport.view.zoom < maxZoom
   return {
     look,
-    zoom: (by: number) => sight && look({ ...sight.view, zoom: Math.min(maxZoom, Math.max(0, sight.view.zoom + by)) }),
+    zoom: (by: number) =>
+      viewport && look({ ...viewport.view, zoom: Math.min(maxZoom, Math.max(0, viewport.view.zoom + by)) }),
     /** Undefined until something is visible. */
-    show: sight && ((box: Box) => look(viewOfBox(box, sight))),
+    show: viewport && ((box: Box) => look(viewOfBox(box, viewport))),
     fit: () => change(fitted, { replace: true }),
     filter,
     /** Undefined until something is visible. */
-    filterSight: sight && (() => filter(withinBox(sight.box))),
+    filterSight: viewport && (() => filter(withinBox(viewport.box))),
     onlyUnknown: () => change(withCondition(fitted, 'location', { kind: 'known', known: false })),
     clear: () => change(withCondition(state, 'location', undefined)),
     open: (id: string) => change({ ...state, record: id }, { replace: state.record !== undefined }),
     choose: ({ latitude, longitude, box }: Cell) => {
-      if (canZoom) look({ latitude, longitude, zoom: Math.min(maxZoom, sight.view.zoom + closer) })
+      if (canZoom) look({ latitude, longitude, zoom: Math.min(maxZoom, viewport.view.zoom + zoomStep) })
       else filter(withinBox(box))
     },
     /** What choose does. */
@@ -37,8 +38,8 @@ export function useMoves(drawable: boolean, sight: Sight | undefined) {
   }
 }
 
-/** useFitted is the search fitted to the map. Another search is fitted again, unless the address has a view. */
-function useFitted() {
+/** useFittedSearch is the search fitted to the map. Another search is refitted, unless the address has a view. */
+function useFittedSearch() {
   const { state, body, change } = useSearch()
   const { at: _, ...fitted } = state
   const searched = JSON.stringify(body)

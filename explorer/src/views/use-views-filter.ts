@@ -8,24 +8,24 @@ export const kinds: [View['view_type'] | undefined, string][] = [
   ['static', 'Lists'],
 ]
 
-export type Narrow = ReturnType<typeof useNarrowing>['narrow']
+export type SetViewsFilter = ReturnType<typeof useViewsFilter>['setFilter']
 
-/** useNarrowing reads which Views are listed from the address, and narrow changes it there. */
-export function useNarrowing() {
+/** useViewsFilter reads the filter of the list of Views from the address; setFilter changes it there. */
+export function useViewsFilter() {
   const params = new URLSearchParams(useAddress().search)
   const query = params.get('q')
   const dataset = Object.values(viewDatasets).find((d) => d === params.get('dataset'))
   const kind = kinds.find(([k]) => k === params.get('kind'))?.[0]
-  const narrowing: ViewsFilter = {
+  const filter: ViewsFilter = {
     ...(query ? { query } : {}),
     ...(dataset ? { dataset } : {}),
     ...(kind ? { view_type: kind } : {}),
   }
-  const narrow = (name: 'q' | 'dataset' | 'kind', value: string | undefined) => {
+  const setFilter = (name: 'q' | 'dataset' | 'kind', value: string | undefined) => {
     const next = new URLSearchParams(location.search)
     if (value) next.set(name, value)
     else next.delete(name)
     go(next.size > 0 ? `/views?${next}` : '/views', { replace: true })
   }
-  return { narrowing, narrow }
+  return { filter, setFilter }
 }

@@ -1,4 +1,4 @@
-import './still-map.css'
+import './static-map.css'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Box } from '../search/place'
@@ -18,8 +18,8 @@ interface Props {
   height: number
 }
 
-/** StillMap is a still picture of counted cells. */
-export function StillMap({ box, cells, label, width, height }: Props) {
+/** StaticMap is an image of counted cells, without interaction. */
+export function StaticMap({ box, cells, label, width, height }: Props) {
   const { data: land } = useQuery({
     queryKey: ['outlines'],
     staleTime: Infinity,

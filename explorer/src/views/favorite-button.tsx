@@ -3,8 +3,8 @@ import { Star as Icon } from 'lucide-react'
 import { setFavorite, viewsChanged, type View } from '../api/views'
 import { notifyFailure } from '../ui/toast'
 
-/** Star adds a View to this user's Favorites, or removes it. */
-export function Star({ view }: { view: View }) {
+/** FavoriteButton adds a View to this user's Favorites, or removes it. */
+export function FavoriteButton({ view }: { view: View }) {
   const workspace = view.workspace_id
   const client = useQueryClient()
   const set = useMutation({

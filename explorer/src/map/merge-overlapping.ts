@@ -1,7 +1,7 @@
 import type { Cell } from './tiles'
 
-/** Placed is a cell where it is drawn, in pixels. */
-export interface Placed {
+/** PlacedCell is a cell where it is drawn, in pixels. */
+export interface PlacedCell {
   cell: Cell
   x: number
   y: number
@@ -11,11 +11,11 @@ export interface Placed {
 const overlap = 0.15
 
 /**
- * apart joins cells whose circles would hide the numbers of others: the larger one absorbs the
+ * mergeOverlapping merges cells whose circles would hide the numbers of others: the larger one absorbs the
  * smaller, its count and its place. Cells come in the order of their counts.
  */
-export function apart(cells: Placed[], sizeOf: (count: number) => number): Placed[] {
-  const shown: Placed[] = []
+export function mergeOverlapping(cells: PlacedCell[], sizeOf: (count: number) => number): PlacedCell[] {
+  const shown: PlacedCell[] = []
   for (const next of cells) {
     const near = shown.findIndex(({ cell, x, y }) => {
       const room = ((sizeOf(cell.count) + sizeOf(next.cell.count)) / 2) * (1 - overlap)
@@ -27,7 +27,7 @@ export function apart(cells: Placed[], sizeOf: (count: number) => number): Place
   }
   if (shown.length === cells.length) return shown
   // A circle that has grown may hide others.
-  return apart(
+  return mergeOverlapping(
     shown.sort((a, b) => b.cell.count - a.cell.count),
     sizeOf,
   )

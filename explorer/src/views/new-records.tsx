@@ -1,27 +1,27 @@
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { alertQuery, restText, seeing, unseenQuery } from '../api/alerts'
+import { alertQuery, restText, markSeenMutation, unseenQuery } from '../api/alerts'
 import { datasetOf, type View } from '../api/views'
 import { counted } from '../datasets'
 import { formatNumber } from '../format'
 import { notifyFailure } from '../ui/toast'
 
-/** useNew counts what is new in a View since the user looked; 0 without an alert. */
-export function useNew(view: View): number {
+/** useNewCount counts what is new in a View since the user looked; 0 without an alert. */
+export function useNewCount(view: View): number {
   const { data } = useQuery(alertQuery(view.workspace_id, view.id))
   return data?.new_count ?? 0
 }
 
 /** NewCount shows in a list of Views the number of new records in one. */
 export function NewCount({ view }: { view: View }) {
-  const count = useNew(view)
+  const count = useNewCount(view)
   return count > 0 ? <span className="new-count">{formatNumber(count)} new</span> : null
 }
 
-/** NewHere shows above the rows of a View the number of new records, until the user has seen them. */
-export function NewHere({ view }: { view: View }) {
-  const count = useNew(view)
+/** NewRecordsNotice shows above the rows of a View the number of new records, until the user has seen them. */
+export function NewRecordsNotice({ view }: { view: View }) {
+  const count = useNewCount(view)
   const unseen = useQuery({ ...unseenQuery(view.workspace_id, view.id), enabled: count > 0 })
-  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: notifyFailure })
+  const see = useMutation({ ...markSeenMutation(view.workspace_id, view.id), onError: notifyFailure })
   const latest = unseen.data?.[0]?.number
   if (count === 0 || latest === undefined) return null
   return (
@@ -40,10 +40,10 @@ export function Resting({ view }: { view: View }) {
   return data?.rest ? <span className="quiet rest">{restText(data.rest)}</span> : null
 }
 
-/** RestsHere shows above the rows of a View that its alert rests. */
-export function RestsHere({ view }: { view: View }) {
+/** RestNotice shows above the rows of a View that its alert rests. */
+export function RestNotice({ view }: { view: View }) {
   const { data } = useQuery(alertQuery(view.workspace_id, view.id))
-  const see = useMutation({ ...seeing(view.workspace_id, view.id), onError: notifyFailure })
+  const see = useMutation({ ...markSeenMutation(view.workspace_id, view.id), onError: notifyFailure })
   if (!data?.rest) return null
   return (
     <p className="view-changed" role="status">

@@ -9,15 +9,15 @@ import type { Scope } from '../source'
 // The inverse of bodyOf. Its result is converted back and compared: a search for other records is
 // not the inverse.
 
-/** readBody returns the search of a request with these conditions, undefined if no address can express them. */
-export function readBody(body: Body, scope: Scope, kindOf: KindOf): SearchState | undefined {
+/** parseBody returns the search of a request with these conditions, undefined if no address can express them. */
+export function parseBody(body: Body, scope: Scope, kindOf: KindOf): SearchState | undefined {
   const { dataset } = scope
-  const groups = (all: Parts[] = []) => all.map((group) => readParts(group, dataset, kindOf))
+  const groups = (all: Parts[] = []) => all.map((group) => parseParts(group, dataset, kindOf))
   const [any, none] = [groups(body.any), groups(body.none)]
   const state: SearchState = {
     ...scope,
     query: body.query ?? '',
-    conditions: readParts(body, dataset, kindOf),
+    conditions: parseParts(body, dataset, kindOf),
     ...(any.length > 0 ? { any } : {}),
     ...(none.length > 0 ? { none } : {}),
   }
@@ -38,25 +38,25 @@ function addressOf(state: SearchState): string | undefined {
   }
 }
 
-function readParts({ filters = {}, relations = {} }: Parts, dataset: Dataset, kindOf: KindOf): Conditions {
+function parseParts({ filters = {}, relations = {} }: Parts, dataset: Dataset, kindOf: KindOf): Conditions {
   const conditions: Conditions = {}
   for (const [key, filter] of Object.entries(filters)) {
-    const condition = readFilter(filter, key, kindOf(dataset, key))
+    const condition = parseFilter(filter, key, kindOf(dataset, key))
     if (condition) conditions[key] = condition
   }
   for (const [key, related] of Object.entries(relations)) {
     const { dataset: of } = relationOf(key) ?? { dataset }
-    conditions[key] = { kind: 'related', conditions: readParts({ filters: related }, of, kindOf) }
+    conditions[key] = { kind: 'related', conditions: parseParts({ filters: related }, of, kindOf) }
   }
   return conditions
 }
 
-function readFilter(filter: unknown, key: string, kind: FieldKind | undefined): Condition | undefined {
+function parseFilter(filter: unknown, key: string, kind: FieldKind | undefined): Condition | undefined {
   const { known, value, exact_match } = (filter ?? {}) as { known?: boolean; value?: unknown; exact_match?: boolean }
   if (known !== undefined) return { kind: 'known', known }
   if (kind === 'place') {
     const place = (value ?? {}) as object
-    return placed.some((form) => form in place) ? ({ kind: 'place', ...place } as Place) : undefined
+    return placeForms.some((form) => form in place) ? ({ kind: 'place', ...place } as Place) : undefined
   }
   const values = Array.isArray(value) ? (value as unknown[]) : [value]
   if (kind === 'number' || kind === 'date') {
@@ -67,7 +67,7 @@ function readFilter(filter: unknown, key: string, kind: FieldKind | undefined): 
 }
 
 /** The forms of a place. */
-const placed = ['near', 'within', 'polygon']
+const placeForms = ['near', 'within', 'polygon']
 
 /** same compares the meaning of conditions: one value equals a list of one, and defaults may be left out. */
 const same = (a: Body, b: Body) => textOf(plain(a)) === textOf(plain(b))

@@ -10,8 +10,8 @@ interface Props {
   name?: string
 }
 
-/** Copied is a text to copy, with its button. */
-export function Copied({ value, label, action, name }: Props) {
+/** CopyField is a text to copy, with its button. */
+export function CopyField({ value, label, action, name }: Props) {
   const [copied, setCopied] = useState<string>()
   const done = copied === value
   const copy = async () => {

@@ -1,11 +1,11 @@
-interface NameAndLifeProps {
+interface Props {
   /** What is made, as in "Name of the …" and "Make a …". */
   what: 'key' | 'token'
   /** The accessible name of the choice of its life. */
-  life: string
+  lifetimeLabel: string
   placeholder: string
   /** The lives to choose from, in days, with their texts. */
-  lives: [days: number, text: string][]
+  lifetimes: [days: number, text: string][]
   name: string
   setName: (name: string) => void
   days: number
@@ -13,18 +13,18 @@ interface NameAndLifeProps {
   disabled: boolean
 }
 
-/** NameAndLife are the fields that every new key or token has, and the button that makes it. */
-export function NameAndLife({
+/** NameAndLifetime are the fields that every new key or token has, and the button that makes it. */
+export function NameAndLifetime({
   what,
-  life,
+  lifetimeLabel,
   placeholder,
-  lives,
+  lifetimes,
   name,
   setName,
   days,
   setDays,
   disabled,
-}: NameAndLifeProps) {
+}: Props) {
   return (
     <>
       <input
@@ -36,8 +36,13 @@ export function NameAndLife({
         placeholder={placeholder}
         maxLength={120}
       />
-      <select className="control" aria-label={life} value={days} onChange={(e) => setDays(Number(e.target.value))}>
-        {lives.map(([n, text]) => (
+      <select
+        className="control"
+        aria-label={lifetimeLabel}
+        value={days}
+        onChange={(e) => setDays(Number(e.target.value))}
+      >
+        {lifetimes.map(([n, text]) => (
           <option key={n} value={n}>
             {text}
           </option>
