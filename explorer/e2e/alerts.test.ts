@@ -15,7 +15,7 @@ const alertOn = async (view: View) =>
   (await call<{ alerts: Alert[] }>('GET', '/workspace/alerts')).alerts.find((a) => a.view_id === view.id)
 
 everywhere((width) => {
-  test('an alert counts what begins to match, marks it, and is seen', async ({ page }) => {
+  test('an alert counts new matches, marks them, and is marked as seen', async ({ page }) => {
     const city = `Alert${Date.now().toString(36)}`
     const hostile = unique('<img src=x onerror=alert(1)>')
     const definition = { version: 1, q: '', fields: { city: [city] } }
@@ -42,10 +42,10 @@ everywhere((width) => {
       expect(await findings(page)).toEqual([])
 
       await page.goto('/queue')
-      const told = page.getByRole('region', { name: 'Alerts on your Views' })
-      await expect(told).toContainText('1 firm')
+      const alerts = page.getByRole('region', { name: 'Alerts on your Views' })
+      await expect(alerts).toContainText('1 firm')
       expect(await findings(page)).toEqual([])
-      await told.getByRole('link', { name: hostile }).click()
+      await alerts.getByRole('link', { name: hostile }).click()
       await counted(page)
       await expect(page.getByText('1 firm began to match since you looked, and is marked below.')).toBeVisible()
       expect(await used()).toBe(before)

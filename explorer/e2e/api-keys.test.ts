@@ -4,7 +4,7 @@ import { expect, link, service, test, userWith } from './service'
 const call = (secret: string) =>
   fetch(`${service().base_url}/workspace/webhooks`, { headers: { Authorization: `Bearer ${secret}` } })
 
-test('a key is made, shown once, gets a new secret and is revoked', async ({ page }) => {
+test('a key is created, shown once, rotated and revoked', async ({ page }) => {
   const name = `<img src=x onerror=alert(1)> ${Date.now()}`
   await page.goto(link())
   await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
@@ -59,7 +59,7 @@ test('a member sees no keys', async ({ page }) => {
   await expect(page.getByRole('button', { name: 'Make a key' })).toBeHidden()
 })
 
-test('an admin limits what keys may be', async ({ page }) => {
+test('an admin sets the policy of keys', async ({ page }) => {
   await page.goto(link())
   await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
   await page.goto('/settings/keys')

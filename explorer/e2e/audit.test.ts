@@ -21,7 +21,7 @@ async function open(page: Page, email?: string): Promise<void> {
 
 const events = (page: Page) => page.getByRole('list', { name: 'Events, the newest first' }).getByRole('listitem')
 
-test('who changed what is searched, read on and downloaded', async ({ page }) => {
+test('the audit log is filtered, paged and downloaded', async ({ page }) => {
   const hostile = `=HYPERLINK("http://x")<img src=x onerror=alert(1)>\u202e ${unique('B')}`
   const board = await save({ name: hostile, tiles: [] })
   // More than a page of them.
@@ -33,8 +33,8 @@ test('who changed what is searched, read on and downloaded', async ({ page }) =>
     void d.dismiss()
   })
   await open(page)
-  const asked = () => page.waitForResponse((r) => r.url().includes('/workspace/audit?'))
-  await Promise.all([asked(), page.getByLabel('What changed').selectOption({ label: 'Boards' })])
+  const auditResponse = () => page.waitForResponse((r) => r.url().includes('/workspace/audit?'))
+  await Promise.all([auditResponse(), page.getByLabel('What changed').selectOption({ label: 'Boards' })])
   await expect(events(page).first()).toContainText('Board deleted')
   await expect(events(page).nth(1)).toContainText('Board changed')
   await expect(events(page).nth(1)).toContainText('changed: name')
@@ -49,11 +49,11 @@ test('who changed what is searched, read on and downloaded', async ({ page }) =>
     .filter({ hasText: /^admin/i })
     .first()
     .textContent()
-  await Promise.all([asked(), page.getByLabel('Who').selectOption({ label: name ?? '' })])
+  await Promise.all([auditResponse(), page.getByLabel('Who').selectOption({ label: name ?? '' })])
   await expect(events(page).first()).toContainText(name ?? '')
-  await Promise.all([asked(), page.getByLabel('What changed').selectOption({ label: 'API keys' })])
+  await Promise.all([auditResponse(), page.getByLabel('What changed').selectOption({ label: 'API keys' })])
   await expect(page.getByText('Nothing like that happened.').or(events(page).first())).toBeVisible()
-  await Promise.all([asked(), page.getByLabel('What changed').selectOption({ label: 'Boards' })])
+  await Promise.all([auditResponse(), page.getByLabel('What changed').selectOption({ label: 'Boards' })])
   await page.getByLabel('Before').fill('2001-01-01')
   await expect(page.getByText('Nothing like that happened.')).toBeVisible()
   await page.getByLabel('Before').fill('')
@@ -83,7 +83,7 @@ test('who changed what is searched, read on and downloaded', async ({ page }) =>
   expect(dialogs).toBe(0)
 })
 
-test('members who do not administer see no events, and what fails can be tried again', async ({ page }) => {
+test('members see no audit events, and a failed request can be retried', async ({ page }) => {
   await open(page, userWith('member'))
   await expect(page.getByText('Owners and admins see it.')).toBeVisible()
   await expect(page.getByRole('search', { name: 'Search the audit log' })).toHaveCount(0)

@@ -62,7 +62,7 @@ async function add(page: Page, title: string, board: { name: string; id?: string
   await expect(page.getByText(`“${title}” is on “${board.name}”`)).toBeVisible()
 }
 
-test('a board is made of each kind of tile, which leads to the same records, for nothing', async ({ page }) => {
+test('each kind of tile links to the same records, for free', async ({ page }) => {
   const name = unique('Calgary this quarter')
   const some = (await firms(3)).map((f) => f.id)
   const list = await create(unique('Firms to call'))
@@ -111,15 +111,15 @@ test('a board is made of each kind of tile, which leads to the same records, for
     [list.name, `/views/${list.id}`],
   ] as const) {
     await expect(tile(page, title)).toContainText(title === list.name ? /3 firms/ : /[\d,]+ projects? in all/)
-    const said = tile(page, title)
+    const card = tile(page, title)
       .locator(title === list.name ? '.tile-number' : '.notes')
       .last()
-    const [count] = /[\d,]+/.exec((await said.textContent()) ?? '') ?? []
+    const [count] = /[\d,]+/.exec((await card.textContent()) ?? '') ?? []
     await page.getByRole('link', { name: title, exact: true }).click()
     // The store does not preserve the order of conditions.
     const partsOf = (address: URL) => [address.pathname, ...address.searchParams].map(String).sort()
-    const wanted = partsOf(new URL(search, address))
-    await expect(page).toHaveURL((url) => String(partsOf(url)) === String(wanted))
+    const expected = partsOf(new URL(search, address))
+    await expect(page).toHaveURL((url) => String(partsOf(url)) === String(expected))
     await expect(page.getByRole('heading', { level: 1 })).toHaveText(new RegExp(`^${count} `))
     await page.goBack()
     await expect(titles(page)).toHaveCount(4)
@@ -153,7 +153,7 @@ test('a board is made of each kind of tile, which leads to the same records, for
   await remove(list)
 })
 
-test('tiles have an order, by buttons and keys, and are taken off with a way back', async ({ page }) => {
+test('tiles are reordered by buttons and keys, and their removal can be undone', async ({ page }) => {
   const board = await save({ name: unique('Order'), tiles: [chart('A'), chart('B'), chart('C')] })
   await enter(page)
   await page.goto(`/boards/${board.id}`)
@@ -192,7 +192,7 @@ test('tiles have an order, by buttons and keys, and are taken off with a way bac
   await drop(board)
 })
 
-test('of two who change a board the second is told, and nothing is lost', async ({ page, browser }) => {
+test('a concurrent change of a board is a conflict, and nothing is lost', async ({ page, browser }) => {
   const board = await save({ name: unique('Ours'), tiles: [chart('A'), chart('B'), chart('C')] })
   await enter(page)
   await page.goto(`/boards/${board.id}`)
@@ -240,7 +240,7 @@ test('of two who change a board the second is told, and nothing is lost', async 
   await drop(board)
 })
 
-test('what waits in conflict stays until it is decided, and keeps its undo', async ({ page }) => {
+test('a conflicting change stays until it is resolved, and can be undone', async ({ page }) => {
   const [x, y, z] = ['garage', 'house', 'office'].map((query, i) => chart('XYZ'[i] ?? '', { query }))
   const board = await save({ name: unique('Waits'), tiles: [x, y, z] })
   const elsewhere = (name: string) => save({ id: board.id, name: unique(name) })
@@ -296,7 +296,7 @@ test('what waits in conflict stays until it is decided, and keeps its undo', asy
   await drop(board)
 })
 
-test('each of two changes at once can be undone, on another screen too', async ({ page }) => {
+test('each of two concurrent changes can be undone, on another screen too', async ({ page }) => {
   const board = await save({ name: unique('Slow'), tiles: [chart('A'), chart('B'), chart('C')] })
   await enter(page)
   await page.goto(`/boards/${board.id}`)
@@ -322,7 +322,7 @@ test('each of two changes at once can be undone, on another screen too', async (
   await drop(board)
 })
 
-test('a tile of a deleted View does not come back, and a board comes back without it', async ({ page }) => {
+test('a deleted board is restored without the tile of a deleted View', async ({ page }) => {
   const view = await create(unique('Doomed'))
   const board = await save({
     name: unique('Restored'),
@@ -345,7 +345,7 @@ test('a tile of a deleted View does not come back, and a board comes back withou
   await expect(page.getByRole('heading', { level: 1 })).toBeFocused()
   await expect(page.getByRole('button', { name: 'Undo' })).toHaveCount(0)
 
-  // The board is counted again, and loaded with the changes of others.
+  // The board is recounted, and loaded with the changes of others.
   const { tiles } = await read(board.id)
   await save({ id: board.id, tiles: [...tiles, chart('B')] })
   await page.getByRole('button', { name: `More about ${board.name}` }).click()
@@ -383,7 +383,7 @@ test('a map is drawn once its tile has a location', async ({ page }) => {
   await drop(board)
 })
 
-test('counts are refreshed by hand, and every 5 minutes while somebody looks', async ({ page }) => {
+test('counts are refreshed by a button, and every 5 minutes on a visible page', async ({ page }) => {
   const list = await create(unique('Growing'))
   const some = (await firms(3)).map((f) => ({ record_id: f.id }))
   const board = await save({ name: unique('Counts'), tiles: [number('Growing', list.id), chart('Permitted')] })
@@ -401,9 +401,9 @@ test('counts are refreshed by hand, and every 5 minutes while somebody looks', a
   await expect(tile(page, 'Growing')).toContainText('2 firms')
 
   // A hidden page sends no requests.
-  let asked = 0
+  let requests = 0
   await page.route('**/facets?*', async (route) => {
-    asked++
+    requests++
     await route.continue()
   })
   const visible = (state: string) =>
@@ -416,14 +416,14 @@ test('counts are refreshed by hand, and every 5 minutes while somebody looks', a
   await page.clock.fastForward('05:10')
   await page.clock.fastForward('05:10')
   await expect(tile(page, 'Growing')).toContainText('2 firms')
-  expect(asked).toBe(0)
+  expect(requests).toBe(0)
   await visible('visible')
   await expect(tile(page, 'Growing')).toContainText('3 firms')
   await drop(board)
   await remove(list)
 })
 
-test('a tile without counts says why, and the others have theirs', async ({ page }) => {
+test('a failed tile explains its error, and the others have counts', async ({ page }) => {
   const view = await create(unique('Gone'))
   const refused = chart('Refused')
   const board = await save({
@@ -498,7 +498,7 @@ test('hostile names do no harm', async ({ page }) => {
   await drop(board)
 })
 
-test('a full board takes no more, and e-mail addresses are on none', async ({ page }) => {
+test('a full board refuses tiles, and every board refuses e-mail addresses', async ({ page }) => {
   const board = await save({ name: unique('Full'), tiles: Array.from({ length: 12 }, (_, i) => chart(`T${i}`)) })
   await enter(page, '/projects?look=chart&by=stage')
   await page.getByRole('button', { name: 'Add to board' }).click()
@@ -584,7 +584,7 @@ everywhere((width) => {
     await remove(view)
   })
 
-  test('a workspace without boards is told what they are for', async ({ page, colorScheme }) => {
+  test('a workspace without boards has an explanation', async ({ page, colorScheme }) => {
     await enter(page)
     await page.route('**/workspace/boards?*', (route) =>
       route.fulfill({ json: { data: { boards: [] }, metadata: { credits_charged: 0, limit: 100, offset: 0 } } }),

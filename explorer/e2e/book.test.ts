@@ -2,7 +2,7 @@ import { findings } from './axe'
 import { enter, expect, test, used } from './service'
 import { admin, another, call, create, firms, remove, unique } from './workspace'
 
-test('the book is searched by what the workspace says, and its rows have their price', async ({ page }) => {
+test('the book is searched by annotations, and its rows have a price', async ({ page }) => {
   const status = unique('in talks')
   const records = await firms(3)
   for (const { id } of records)
@@ -33,7 +33,7 @@ test('the book is searched by what the workspace says, and its rows have their p
   for (const { id } of records) await call('DELETE', `/workspace/accounts/${id}`)
 })
 
-test('a chart counts the book by what the workspace says', async ({ page }) => {
+test('a chart counts the book by annotations', async ({ page }) => {
   const [a, b, c] = await firms(3)
   const status = unique('won')
   for (const { id } of [a, b, c] as { id: string }[])
@@ -51,7 +51,7 @@ test('a chart counts the book by what the workspace says', async ({ page }) => {
   await call('POST', '/workspace/accounts/delete/batch', { ids: [a?.id, b?.id, c?.id] })
 })
 
-test('many records get a status and keep their tags', async ({ page }) => {
+test('many records get a status, and their tags are preserved', async ({ page }) => {
   const status = unique('to call')
   const records = await firms(25)
   const tagged = records[1]?.id ?? ''
@@ -78,7 +78,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   })
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(page.getByText('Undone', { exact: true })).toBeVisible()
-  // Records that were not in the book are removed from it again.
+  // Records that were not in the book are removed from it.
   expect(await call('GET', `/workspace/accounts/${records[2]?.id}`)).toBeUndefined()
   expect(await call('GET', `/workspace/accounts/${tagged}`)).toMatchObject({
     workspace_status: null,
@@ -89,7 +89,7 @@ test('many records get a status and keep their tags', async ({ page }) => {
   await call('POST', '/workspace/accounts/delete/batch', { ids: records.map((r) => r.id) })
 })
 
-test('two members edit one record: neither loses what the other has saved', async ({ page, browser }) => {
+test('two members edit one record: neither overwrites the other', async ({ page, browser }) => {
   const [record] = await firms(1)
   const id = record?.id ?? ''
   await call('POST', '/workspace/accounts/upsert', { account_id: id, workspace_status: 'open', tags: ['one'] })
@@ -174,7 +174,7 @@ test('status, tier, tags and notes are edited in the table, and undone', async (
   await page.getByRole('button', { name: 'Undo' }).click()
   await expect(row(first?.name)).toContainText('open')
 
-  // With the mouse, for a firm outside the book: undo removes it again.
+  // With the mouse, for a firm outside the book: undo removes it.
   const tags = row(second?.name).getByRole('gridcell').nth(2)
   await tags.hover()
   await tags.getByRole('button', { name: 'Edit Tags of' }).click()

@@ -35,7 +35,7 @@ async function showsCount(page: Page, dataset: string, body: object): Promise<vo
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(new RegExp(`^${n} `))
 }
 
-test('firms with a project, by keys alone and for nothing', async ({ page }) => {
+test('firms with a project, by the keyboard alone and for free', async ({ page }) => {
   const before = await used()
   await enter(page, '/accounts?account_type=general_contractor')
   await page.getByRole('link', { name: /^Firms \d/ }).focus()
@@ -129,7 +129,7 @@ test('an e-mail address is searched for its price, and not counted', async ({ pa
   expect(await used()).toBe(before)
 })
 
-test('a chip opens its editor, and gives the focus back', async ({ page }) => {
+test('a chip opens its editor, and the focus returns', async ({ page }) => {
   await enter(page, '/projects?stage=filed&filed_at=2015-01-01..&known=cost')
   await chip(page, 'Stage is Filed').click()
   await expect(values(page)).toBeFocused()
@@ -226,7 +226,7 @@ test('more groups than a search takes are refused with a reason', async ({ page 
   await expect(page.locator('.chip')).toHaveCount(10)
 })
 
-test('the rail leaves values out', async ({ page }) => {
+test('the rail excludes values', async ({ page }) => {
   await enter(page, '/projects?primary_use=office')
   const stage = page.getByRole('region', { name: 'Stage' })
   await stage.getByRole('button', { name: 'Stage is' }).click()
@@ -308,7 +308,7 @@ test('the command of a search with relations and groups runs', async ({ page, co
   expect(run(curl)).toMatchObject({ metadata: { total: shown } })
 })
 
-test('no match offers to give up a condition on a related record', async ({ page }) => {
+test('no match offers to drop a condition on a related record', async ({ page }) => {
   await enter(page, '/accounts?has_project.stage=permitted&has_project.cost=900000000..')
   await expect(page.getByRole('heading', { name: 'No firms match' })).toBeVisible()
   await page.getByRole('button', { name: /^Without Cost is at least 900,000,000, of the project/ }).click()
@@ -316,7 +316,7 @@ test('no match offers to give up a condition on a related record', async ({ page
   await expect(page.getByRole('heading', { level: 1 })).not.toHaveText(/^0 /)
 })
 
-test('counts that do not come can be asked for again', async ({ page }) => {
+test('failed counts can be retried', async ({ page }) => {
   await enter(page, '/projects?stage=filed')
   await page.route('**/data/projects/facets*', (route) =>
     (route.request().postDataJSON() as { facets: { limit?: number }[] }).facets[0]?.limit === 50
@@ -331,7 +331,7 @@ test('counts that do not come can be asked for again', async ({ page }) => {
   await expect(page.getByRole('option', { name: 'Filed' })).toBeVisible()
 })
 
-test('what an address says is text', async ({ page }) => {
+test('the content of an address is escaped', async ({ page }) => {
   const names = [
     '<img src=x onerror="document.title=1">',
     `${'long '.repeat(90)}end`,

@@ -5,7 +5,7 @@ import { call, remove, unique } from './workspace'
 
 const flagship = '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc'
 
-test('from firms to their people, for nothing', async ({ page }) => {
+test('from firms to their people, for free', async ({ page }) => {
   await enter(page, '/accounts?account_type=developer&sort=projects_count:desc')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   for (const n of [1, 2]) await page.getByRole('row').nth(n).getByRole('checkbox').click()
@@ -18,7 +18,7 @@ test('from firms to their people, for nothing', async ({ page }) => {
   expect(await used()).toBe(before)
 })
 
-test('what a View would lose can be a list, at its price', async ({ page }) => {
+test('a search that a View cannot store is saved as a list, at its price', async ({ page }) => {
   await enter(page, '/projects?stage=under_construction&primary_use=multifamily&permitted_at=2026-01-01..')
   const count = Number((await page.getByRole('heading', { level: 1 }).textContent())?.split(' ')[0])
   const before = await used()
@@ -36,7 +36,7 @@ test('what a View would lose can be a list, at its price', async ({ page }) => {
   for (const view of views) if (view.name === name) await remove(view)
 })
 
-test('a file for people has what the table has', async ({ page }) => {
+test('a file for people has the columns and labels of the table', async ({ page }) => {
   await enter(page, flagship)
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   await expect(page.getByRole('grid')).toBeVisible()
@@ -69,7 +69,7 @@ test('near a city, without degrees', async ({ page }) => {
   expect(await used()).toBe(before)
 })
 
-test('counts that do not come are said to be missing, and come by themselves', async ({ page }) => {
+test('missing counts are reported, and are retried', async ({ page }) => {
   await enter(page)
   const heading = page.getByRole('heading', { level: 1 })
   const all = await heading.textContent()
@@ -84,18 +84,18 @@ test('counts that do not come are said to be missing, and come by themselves', a
   await expect(heading).toHaveText(/^\d+ projects/, { timeout: 15_000 })
 })
 
-test('numbers of the search before are pale while the new ones are awaited', async ({ page }) => {
+test('numbers of the previous search are pale while the new ones load', async ({ page }) => {
   await enter(page)
-  let goOn = () => {}
-  const awaited = new Promise<void>((resolve) => (goOn = resolve))
+  let release = () => {}
+  const released = new Promise<void>((resolve) => (release = resolve))
   await page.route('**/data/projects/facets*', async (route) => {
-    await awaited
+    await released
     await route.continue()
   })
   const [bar, count] = [page.locator('.overview .track').first(), page.locator('.rail .count').first()]
   await page.getByRole('region', { name: 'Stage' }).getByRole('checkbox', { name: 'Permitted' }).check()
   for (const old of [bar, count]) await expect(old).toHaveCSS('opacity', '0.35')
-  goOn()
+  release()
   await counted(page)
   for (const now of [bar, count]) await expect(now).toHaveCSS('opacity', '1')
 })
@@ -107,21 +107,21 @@ for (const [width, height] of [
   test(`nothing scrolls without a key before the first counts, ${width} px`, async ({ page }) => {
     await enter(page)
     await page.setViewportSize({ width, height })
-    let goOn = () => {}
-    const awaited = new Promise<void>((resolve) => (goOn = resolve))
+    let release = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
     await page.route('**/data/projects/facets*', async (route) => {
-      await awaited
+      await released
       await route.continue()
     })
     await page.goto('/projects?stage=permitted')
     await expect(page.getByRole('button', { name: 'Counting…' })).toBeVisible()
     expect(await findings(page)).toEqual([])
-    goOn()
+    release()
     await counted(page)
     expect(await findings(page)).toEqual([])
   })
 
-test('one goes to the results with two keys', async ({ page }) => {
+test('two keys go to the results', async ({ page }) => {
   await enter(page, flagship)
   await page.keyboard.press('Tab')
   await expect(page.getByRole('button', { name: 'Skip to the results' })).toBeFocused()
@@ -129,7 +129,7 @@ test('one goes to the results with two keys', async ({ page }) => {
   await expect(page.getByRole('main')).toBeFocused()
 })
 
-test('a filter says how many other values there are, and shows them for nothing', async ({ page }) => {
+test('a filter counts the values that are not listed, and shows them for free', async ({ page }) => {
   await enter(page)
   const before = await used()
   const use = page.getByRole('region', { name: 'Use', exact: true }).first()
@@ -139,7 +139,7 @@ test('a filter says how many other values there are, and shows them for nothing'
   const others = Number(/\d+/.exec((await more.textContent()) ?? '')?.[0])
   await more.click()
   await expect(choices).toHaveCount(8 + others)
-  // One of them stays when they are hidden again.
+  // One of them stays after they are hidden.
   const last = choices.nth(7 + others)
   const name = (await last.evaluate((e: HTMLInputElement) => e.labels?.[0]?.querySelector('.name')?.textContent)) ?? ''
   await last.check()

@@ -62,7 +62,7 @@ const begin = (page: Page) => page.getByRole('button', { name: /^Export [\d,]+ r
 const asCommand = (page: Page) => page.getByRole('checkbox', { name: /^For people/ }).uncheck()
 const status = (page: Page) => page.locator('main [role=status]')
 
-test('the price comes first, and the file is that of the command line', async ({ page }) => {
+test('the price is shown first, and the file is the same as of the command line', async ({ page }) => {
   await enter(page, search)
   const before = await used()
   await page.getByRole('link', { name: /^Export/ }).click()
@@ -78,14 +78,14 @@ test('the price comes first, and the file is that of the command line', async ({
   expect(await used()).toBe(before + rows)
   expect(await contents(download)).toBe(byCommand(...words, '--format', 'csv'))
   expect(rows).toBeGreaterThan(200)
-  // Saving it again is free, also after a reload.
+  // A second download is free, also after a reload.
   await page.reload()
   const paid = await used()
-  const [again] = await Promise.all([
+  const [secondDownload] = await Promise.all([
     page.waitForEvent('download'),
     page.getByRole('button', { name: 'Save the file' }).click(),
   ])
-  expect((await contents(again)).split('\n')).toHaveLength(rows + 2)
+  expect((await contents(secondDownload)).split('\n')).toHaveLength(rows + 2)
   expect(await used()).toBe(paid)
   await page.getByRole('button', { name: 'Remove from this browser' }).click()
   await expect(page.getByText('None yet.')).toBeVisible()
@@ -121,7 +121,7 @@ for (const [name, address, command] of files) {
   })
 }
 
-test('the book is written with what the workspace says of its records', async ({ page }) => {
+test('the book is exported with annotations', async ({ page }) => {
   const [firm, other] = await firms(2)
   const status = 'to call, “now”'
   await call('POST', '/workspace/accounts/upsert', {
@@ -147,7 +147,7 @@ test('the book is written with what the workspace says of its records', async ({
   for (const one of [firm, other]) await call('DELETE', `/workspace/accounts/${one?.id}`)
 })
 
-test('a View is paused, goes on, and stops when somebody changes what it looks for', async ({ page }) => {
+test('the export of a View is paused, resumed, and stops when its definition changes', async ({ page }) => {
   const definition = (...account_type: string[]) => ({ version: 1, q: '', fields: { account_type } })
   const view = await create(unique('Firms'), { view_type: 'dynamic', definition: definition('general_contractor') })
   const pages = '**/workspace/views/*/records/search?*'
@@ -274,7 +274,7 @@ test('firms of the book come with a project and a person, rows of others do not'
   await expect(withBoth(page)).toBeHidden()
 })
 
-test('pause, reload and resume pay nothing twice', async ({ page, context }) => {
+test('pause, reload and resume charge nothing twice', async ({ page, context }) => {
   await enter(page)
   await page.goto(`/export${search}`)
   await asCommand(page)
@@ -335,7 +335,7 @@ test('a reload in the middle of a page, and a stop from another tab', async ({ p
   await other.close()
 })
 
-test('what was asked for long ago and not begun is forgotten', async ({ page }) => {
+test('an old export that was not started is deleted', async ({ page }) => {
   await enter(page)
   await page.goto('/export')
   await expect(page.getByRole('heading', { name: 'Exports' })).toBeVisible()
@@ -396,7 +396,7 @@ test('an export waits for credits, an outage and a session', async ({ page }) =>
   expect(await contents(await downloaded)).toBe(byCommand(...words, '--format', 'csv'))
 })
 
-test('an export that is stopped keeps what was written', async ({ page }) => {
+test('a stopped export has what was written', async ({ page }) => {
   await enter(page)
   await page.goto(`/export${search}`)
   const held = await gate(page, 1)

@@ -3,8 +3,8 @@ import { counted, enter, expect, link, service, test } from './service'
 import { call, create, remove, unique } from './workspace'
 
 everywhere((width) => {
-  test('a first visit shows three things, which go away for good', async ({ browser }) => {
-    // A browser that has never been here, unlike those of the other tests.
+  test('a first visit shows a welcome, which is dismissed for good', async ({ browser }) => {
+    // A new browser, unlike in the other tests.
     const context = await browser.newContext(test.info().project.use)
     const page = await context.newPage()
     await page.setViewportSize({ width, height: 844 })
@@ -28,7 +28,7 @@ everywhere((width) => {
     await context.close()
   })
 
-  test('what is empty says how to fill it', async ({ page }) => {
+  test('empty screens explain how to fill them', async ({ page }) => {
     await enter(page)
     const list = await create(unique('Empty'))
     // As a new workspace has them.
@@ -61,7 +61,7 @@ everywhere((width) => {
   })
 })
 
-test('an address that is opened signed out is there after signing in', async ({ page, context }) => {
+test('an address that was opened without a session opens after signing in', async ({ page, context }) => {
   const list = await create(unique('Deep'))
   const [firm] = await call<{ id: string }[]>('POST', '/data/accounts/search', { limit: 1, fields: ['name'] })
   const record = `/accounts/${firm?.id}`
@@ -104,8 +104,8 @@ test('the first screen has at most 130 kB of JavaScript', async ({ page }) => {
   const html = await (await page.request.get('/')).text()
   const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map((m) => m[1] ?? '')
   const sizes = await page.evaluate(
-    (wanted) =>
-      wanted.map((s) => {
+    (scripts) =>
+      scripts.map((s) => {
         const [entry] = performance.getEntriesByName(new URL(s, location.href).href) as PerformanceResourceTiming[]
         return entry?.encodedBodySize ?? 0
       }),

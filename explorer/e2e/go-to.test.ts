@@ -5,7 +5,7 @@ const heading = (page: Page) => page.getByRole('heading', { level: 1 })
 const circles = (page: Page) => page.locator('.cell-circle')
 const goTo = (page: Page) => page.getByRole('combobox', { name: 'Go to a city, an address or a project' })
 
-test('the map goes to a city, to an address and to a project, for nothing', async ({ page }) => {
+test('the map goes to a city, to an address and to a project, for free', async ({ page }) => {
   await enter(page, '/projects?look=map')
   const before = await used()
   await expect(circles(page).first()).toBeVisible()
@@ -33,28 +33,28 @@ test('the map goes to a city, to an address and to a project, for nothing', asyn
   expect(await used()).toBe(before)
 })
 
-test('a place that the data does not have is said to be missing, and Escape closes and clears', async ({ page }) => {
+test('an unknown place is reported, and Escape closes and clears', async ({ page }) => {
   await enter(page, '/projects?look=map')
   await expect(circles(page).first()).toBeVisible()
   const address = page.url()
   const box = goTo(page)
-  const said = page.locator('.go-to').getByRole('status')
+  const status = page.locator('.go-to').getByRole('status')
   await box.fill('qqqzzz')
-  await expect(said).toHaveText('No project is at “qqqzzz”.')
+  await expect(status).toHaveText('No project is at “qqqzzz”.')
   await box.press('Enter')
-  await expect(said).toHaveText('No project is at “qqqzzz”.')
+  await expect(status).toHaveText('No project is at “qqqzzz”.')
   expect(page.url()).toBe(address)
   await box.press('Escape')
-  await expect(said).toHaveText('')
+  await expect(status).toHaveText('')
   await expect(box).toHaveValue('qqqzzz')
   await box.press('Escape')
   await expect(box).toHaveValue('')
   await page.route('**/data/projects/suggest*', (route) => route.abort())
   await box.fill('calgary')
-  await expect(said).toHaveText(/^Places cannot be looked up now/)
+  await expect(status).toHaveText(/^Places cannot be looked up now/)
 })
 
-test('a place that is found late does not move what is looked at by then', async ({ page }) => {
+test('a late result does not move the map', async ({ page }) => {
   await enter(page, '/projects?look=map')
   await expect(circles(page).first()).toBeVisible()
   const box = goTo(page)
@@ -82,7 +82,7 @@ test('a place that is found late does not move what is looked at by then', async
   expect(page.url()).toBe(address)
 })
 
-test('names of places are text', async ({ page }) => {
+test('names of places are escaped', async ({ page }) => {
   await enter(page, '/projects?look=map')
   await expect(circles(page).first()).toBeVisible()
   const names = ['<img src=x onerror="document.title=1">', 'x'.repeat(20_000), 'شركة البناء \u202E123']

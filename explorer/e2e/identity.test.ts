@@ -89,7 +89,7 @@ test('a domain is added, proved and deleted', async ({ page }) => {
   await expect(page.getByText('The domain is deleted')).toBeVisible()
 })
 
-test('a provider is connected, changed, not required from outside, and deleted', async ({ page }) => {
+test('a provider is connected, changed and deleted, and only its own users can require it', async ({ page }) => {
   let dialogs = 0
   page.on('dialog', (d) => {
     dialogs++
@@ -181,14 +181,14 @@ test('admins see the provider and prove domains, members see neither', async ({ 
   await expect(page.getByRole('button', { name: 'Add a domain' })).toBeVisible()
   for (const name of ['Change the provider', 'Require it', 'Delete the provider'])
     await expect(page.getByRole('button', { name })).toHaveCount(0)
-  const asked: string[] = []
+  const requests: string[] = []
   page.on('request', (r) => {
-    if (r.url().includes('/workspace/identity')) asked.push(r.url())
+    if (r.url().includes('/workspace/identity')) requests.push(r.url())
   })
   await open(page, userWith('member'))
   await expect(page.getByText('Owners and admins see it and set it up.')).toBeVisible()
   await expect(page.getByRole('region')).toHaveCount(0)
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })
 
 const at = '2026-02-14T09:30:00.000Z'
@@ -250,7 +250,7 @@ async function settings(page: Page): Promise<object[]> {
   return set
 }
 
-test('what is required is let go with all other settings as they are', async ({ page }) => {
+test('a provider is no longer required, and its other settings are unchanged', async ({ page }) => {
   const set = await settings(page)
   await open(page)
   const section = page.getByRole('region', { name: 'Provider', exact: true })
@@ -262,9 +262,9 @@ test('what is required is let go with all other settings as they are', async ({ 
     dialog.getByRole('button', { name: 'Require it no longer' }).click(),
   ])
   await expect(dialog).toBeHidden()
-  const { created_at, updated_at, updated_by, default_role, ...kept } = required
+  const { created_at, updated_at, updated_by, default_role, ...unchanged } = required
   expect([created_at, updated_at, updated_by, default_role]).toEqual([at, at, null, null])
-  expect(set).toEqual([{ ...kept, required: false }])
+  expect(set).toEqual([{ ...unchanged, required: false }])
   const failing = page.getByRole('listitem', { name: 'failing.example' })
   await expect(failing).toContainText('the domain is lost after three days')
   await expect(failing.getByRole('textbox')).toHaveCount(2)

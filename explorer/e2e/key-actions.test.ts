@@ -51,7 +51,7 @@ async function open(page: Page, name: string) {
   return key
 }
 
-test('what a key did is read page by page, shown before it is undone, and undone', async ({ page }) => {
+test('the actions of a key are paged, previewed by a dry run, and undone', async ({ page }) => {
   let dialogs = 0
   page.on('dialog', (d) => {
     dialogs++
@@ -86,16 +86,16 @@ test('what a key did is read page by page, shown before it is undone, and undone
   ])
 
   const undo = page.getByRole('dialog')
-  const asked = () => page.waitForResponse((r) => r.url().includes('/undo'))
-  await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])
+  const undoResponse = () => page.waitForResponse((r) => r.url().includes('/undo'))
+  await Promise.all([undoResponse(), key.getByRole('button', { name: 'Undo what it did' }).click()])
   await expect(undo).toContainText('51 will be undone, 1 stays as it is.')
   await expect(undo.getByRole('listitem').last()).toContainText('stays: somebody else changed it later')
   expect(await views()).toEqual(expect.arrayContaining(own.map((v) => v.id)))
   await undo.getByRole('button', { name: 'Cancel' }).click()
   expect(await views()).toEqual(expect.arrayContaining(own.map((v) => v.id)))
 
-  await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])
-  await Promise.all([asked(), undo.getByRole('button', { name: 'Undo it' }).click()])
+  await Promise.all([undoResponse(), key.getByRole('button', { name: 'Undo what it did' }).click()])
+  await Promise.all([undoResponse(), undo.getByRole('button', { name: 'Undo it' }).click()])
   await expect(undo).toContainText('51 undone, 1 stays as it is.')
   await expect(undo.getByRole('button', { name: 'Done' })).toBeFocused()
   await expect(undo.getByRole('listitem').first()).toContainText('undone')
@@ -106,14 +106,14 @@ test('what a key did is read page by page, shown before it is undone, and undone
   // A deleted object cannot be opened.
   await expect(key.getByRole('link', { name: /^Open: / })).toHaveCount(1)
   // Nothing is left to undo.
-  await Promise.all([asked(), key.getByRole('button', { name: 'Undo what it did' }).click()])
+  await Promise.all([undoResponse(), key.getByRole('button', { name: 'Undo what it did' }).click()])
   await expect(undo).toContainText('0 will be undone, 52 stay as they are.')
   await expect(undo.getByRole('button', { name: 'Undo it' })).toHaveCount(0)
   await call('DELETE', `/workspace/views/${taken?.id}`)
   expect(dialogs).toBe(0)
 })
 
-test('a key that changed nothing says so, and what fails says why', async ({ page }) => {
+test('a key without actions has a note, and errors are explained', async ({ page }) => {
   const idle = await made(unique('Idle'))
   let key = await open(page, idle.name)
   await expect(key).toContainText('It changed nothing that is still known')
@@ -137,7 +137,7 @@ test('a key that changed nothing says so, and what fails says why', async ({ pag
 })
 
 everywhere((width) => {
-  test('what a key did has no findings of axe', async ({ page, colorScheme }) => {
+  test('the actions of a key have no findings of axe', async ({ page, colorScheme }) => {
     const busy = await made(unique('Seen'))
     const own = [await busy.view(unique('One')), await busy.view(unique('Two'))]
     await call('DELETE', `/workspace/api-keys/${busy.id}`)

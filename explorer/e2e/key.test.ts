@@ -3,7 +3,7 @@ import { baseURL, counted, expect, service, test } from './service'
 
 const key = service().workspaces[0]?.api_key ?? ''
 
-test('an API key signs in, and the page does not keep it', async ({ page }) => {
+test('an API key signs in, and the page does not store it', async ({ page }) => {
   await page.goto(`${baseURL()}/projects`)
   const input = page.getByLabel('paste an API key')
   await input.fill('not a key')
@@ -14,10 +14,10 @@ test('an API key signs in, and the page does not keep it', async ({ page }) => {
   await input.press('Enter')
   await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
   await counted(page)
-  const kept = await page.evaluate(
+  const storage = await page.evaluate(
     () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie]) + document.body.outerHTML,
   )
-  expect(kept).not.toContain(key)
+  expect(storage).not.toContain(key)
   await page.reload()
   await counted(page)
   await page.getByRole('button', { name: 'Signed in as API key' }).click()
@@ -25,7 +25,7 @@ test('an API key signs in, and the page does not keep it', async ({ page }) => {
   await expect(input).toBeVisible()
 })
 
-test('who has no access signs out again', async ({ page }) => {
+test('a user without access can sign out', async ({ page }) => {
   await page.goto(baseURL())
   const input = page.getByLabel('paste an API key')
   await input.fill(service().workspaces.find((w) => w.plan === 'free')?.api_key ?? '')

@@ -1,14 +1,14 @@
 import { enter, expect, test, used } from './service'
 import { remove, unique } from './workspace'
 
-test('rows go into a list, each with its result, and out of it again', async ({ page }) => {
+test('rows are added to a list, each with its result, and removed', async ({ page }) => {
   const name = unique('Shortlist')
   await enter(page, '/accounts')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   await expect(page.getByRole('grid')).toBeVisible()
   const before = await used()
-  let goOn = () => {}
-  const escaped = new Promise<void>((resolve) => (goOn = resolve))
+  let release = () => {}
+  const escaped = new Promise<void>((resolve) => (release = resolve))
   // One of the firms is deleted meanwhile.
   await page.route('**/records/add/batch*', async (route) => {
     await escaped
@@ -31,7 +31,7 @@ test('rows go into a list, each with its result, and out of it again', async ({ 
   await page.keyboard.press('Escape')
   await page.keyboard.press('Escape')
   await expect(dialog).toContainText('0 of 25 firms done')
-  goOn()
+  release()
   await expect(dialog).toContainText('24 firms are in the list now')
   await expect(dialog).toContainText('1 firm: no longer in the dataset')
   await expect(dialog).toContainText('The list has 25 firms')

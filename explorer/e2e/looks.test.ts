@@ -86,7 +86,7 @@ test('numbers are drilled without gaps', async ({ page }) => {
   await expect(heading(page)).toHaveText(`${sum} projects`)
 })
 
-test('what is drawn can be downloaded', async ({ page }) => {
+test('charts can be downloaded', async ({ page }) => {
   await enter(page, '/projects?look=chart&by=account_ids&of=avg:cost')
   await expect(chart(page)).toBeVisible()
   const files: Record<string, Buffer> = {}
@@ -301,14 +301,14 @@ test('without WebGL there is a table of places', async ({ page }) => {
   expect(scripts.filter((url) => url.includes('maplibre'))).toEqual([])
 })
 
-test('what has no location says so', async ({ page }) => {
+test('records without a location are reported', async ({ page }) => {
   await enter(page, '/signals?look=map')
   await expect(page.getByRole('heading', { name: 'Signals have no location' })).toBeVisible()
   await page.getByRole('link', { name: 'Map of projects' }).click()
   await expect(page).toHaveURL('/projects?look=map')
 })
 
-test('the first sight has a still map, and loads no library for it', async ({ page }) => {
+test('the first screen has a static map without the map library', async ({ page }) => {
   const files: string[] = []
   page.on('request', (r) => files.push(r.url()))
   await enter(page)
@@ -318,7 +318,7 @@ test('the first sight has a still map, and loads no library for it', async ({ pa
   await expect(page).toHaveURL('/projects?look=map')
 })
 
-test('names are text in charts', async ({ page }) => {
+test('names are escaped in charts', async ({ page }) => {
   const names = ['<img src=x onerror="document.title=1">', 'x'.repeat(20_000), 'شركة البناء \u202E123', '😀👩‍👩‍👧‍👦']
   await enter(page)
   await page.route('**/data/projects/facets*', async (route) => {
@@ -336,7 +336,7 @@ test('names are text in charts', async ({ page }) => {
   await expect(page).toHaveTitle(/projects · Atlas$/)
 })
 
-test('counts that do not come', async ({ page }) => {
+test('failed counts can be retried', async ({ page }) => {
   await enter(page)
   await page.route('**/data/projects/facets*', (route) => {
     const facets = (route.request().postDataJSON() as { facets: { measure?: unknown; geo?: unknown }[] }).facets
@@ -399,9 +399,9 @@ test('streets of an archive are beneath the circles, read by ranges', async ({ p
     route.fulfill({ json: { url: '/map/archive.pmtiles', archive: true, attribution: '© <b>Somebody</b>' } }),
   )
   await page.route('**/map/archive.pmtiles', (route) => {
-    const asked = route.request().headers().range ?? ''
-    ranges.push(asked)
-    const [, from = '', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(asked) ?? []
+    const range = route.request().headers().range ?? ''
+    ranges.push(range)
+    const [, from = '', to = ''] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? []
     const last = Math.min(Number(to), archive.length - 1)
     return route.fulfill({
       status: 206,

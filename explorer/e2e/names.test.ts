@@ -26,7 +26,7 @@ const firmsOf = (projects: Project[]) => new Set(projects.flatMap((p) => p.accou
 
 const command = join(process.env.ATLAS_DEV ?? '../bin/atlas-dev', '..', 'atlas')
 
-test('rows name the firms of projects for a price that is told before, once', async ({ page }) => {
+test('rows name the firms of projects for a price that is shown first, once', async ({ page }) => {
   const projects = await call<Project[]>('POST', '/data/projects/search', { ...body, limit: 25 })
   const firms = firmsOf(projects)
   expect(firms.size).toBeGreaterThan(5)
@@ -54,7 +54,7 @@ test('rows name the firms of projects for a price that is told before, once', as
   expect(await used()).toBe(before + firms.size)
 })
 
-test('a file names firms, as that of the command line', async ({ page }) => {
+test('a file names firms, the same as of the command line', async ({ page }) => {
   const { base_url, workspaces } = service()
   const out = join(mkdtempSync(join(tmpdir(), 'names-')), 'out.csv')
   const options = ['--filter', 'stage=permitted', '--filter', 'cost=3000000..', '--sort', 'cost:desc', '--names']

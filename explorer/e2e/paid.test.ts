@@ -2,7 +2,7 @@ import { enter, expect, test, used } from './service'
 
 const search = '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc'
 
-test('rows are paid once in a browser: not in another tab, nor by an export', async ({ page, context }) => {
+test('rows are charged once in a browser: not in another tab, nor by an export', async ({ page, context }) => {
   await enter(page, search)
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   const loaded = page.getByText(/^(\d+) of \1 loaded$/)

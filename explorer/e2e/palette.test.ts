@@ -42,7 +42,7 @@ everywhere((width) => {
   })
 })
 
-test('the palette goes everywhere by keys alone, and the focus comes back', async ({ page }) => {
+test('the palette goes everywhere by the keyboard alone, and the focus returns', async ({ page }) => {
   const list = await create(unique('Zebra crossing'))
   await enter(page)
   const before = await used()
@@ -84,7 +84,7 @@ test('the palette goes everywhere by keys alone, and the focus comes back', asyn
   await remove(list)
 })
 
-test('the palette has what the screen has, with its prices', async ({ page }) => {
+test('the palette lists the controls of the screen, with their prices', async ({ page }) => {
   await enter(page, '/projects?stage=permitted&sort=cost:desc')
   const before = await used()
   await open(page, 'show rows')
@@ -119,8 +119,8 @@ test('the palette has what the screen has, with its prices', async ({ page }) =>
 
 test('the palette has the searches of this session, until one signs out', async ({ page }) => {
   await enter(page, '/projects?stage=permitted&cost=1000000..')
-  const kept = () => page.evaluate(() => sessionStorage.getItem('atlas-recent') ?? '')
-  await expect.poll(kept).toContain('/projects?stage=permitted')
+  const recentSearches = () => page.evaluate(() => sessionStorage.getItem('atlas-recent') ?? '')
+  await expect.poll(recentSearches).toContain('/projects?stage=permitted')
   await page.goto('/accounts')
   await counted(page)
   await open(page, 'recent permitted')
@@ -130,5 +130,5 @@ test('the palette has the searches of this session, until one signs out', async 
   await open(page, 'sign out')
   await page.keyboard.press('Enter')
   await expect(page.getByRole('heading', { name: 'Sign in to Atlas' })).toBeVisible()
-  expect(await kept()).toBe('')
+  expect(await recentSearches()).toBe('')
 })

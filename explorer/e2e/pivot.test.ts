@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { everywhere, findings } from './axe'
 import { enter, expect, test, used } from './service'
 
-test('a pivot is chosen, clicked and saved, for nothing', async ({ page }) => {
+test('a pivot is configured, clicked and saved, for free', async ({ page }) => {
   await enter(page, '/projects')
   const before = await used()
   await page.getByRole('navigation', { name: 'Looks' }).getByRole('link', { name: 'Pivot' }).click()

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 
-// A writer of the smallest PMTiles archive (version 3): one vector tile, that of the whole earth. The bytes are those of
+// A writer of the smallest PMTiles archive (version 3): one vector tile of the whole earth. The format is specified in
 // https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md and https://github.com/mapbox/vector-tile-spec.
 
 function varint(n: number): number[] {

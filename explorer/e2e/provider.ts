@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { Provider } from 'oidc-provider'
 import { binary, dir, service } from './service'
 
-/** Account is what the provider says about a person. Their login is the part before the @. */
+/** Account has the claims of the provider about a person. Their login is the part before the @. */
 interface Account {
   email: string
   email_verified: boolean

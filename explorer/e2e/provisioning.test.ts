@@ -23,7 +23,7 @@ const scim = (token: string, method: string, path: string, body?: object) =>
     ...(body && { body: JSON.stringify(body) }),
   })
 
-test('a token is made, shown once and revoked, and who it brings is shown', async ({ page }) => {
+test('a token is created, shown once and revoked, and provisioned people are listed', async ({ page }) => {
   let dialogs = 0
   page.on('dialog', (d) => {
     dialogs++
@@ -139,7 +139,7 @@ async function serve(page: Page, people: object[]): Promise<void> {
   )
 }
 
-test('what is not there yet says how it begins, and what fails says why', async ({ page }) => {
+test('empty lists explain the first step, and errors are explained', async ({ page }) => {
   await serve(page, [])
   await open(page)
   await expect(page.getByText('No domain is proved yet.')).toBeVisible()
@@ -165,7 +165,7 @@ test('what is not there yet says how it begins, and what fails says why', async 
   await expect(page.getByRole('heading', { level: 1, name: 'Sign-in' })).toBeVisible()
 })
 
-test('many people are read page by page, each with what became of them', async ({ page }) => {
+test('many people are paged, each with their state', async ({ page }) => {
   const states = [
     person(0, { state: 'member', role: 'admin' }),
     person(1, { state: 'inactive' }),

@@ -3,7 +3,7 @@ import { enter, expect, test, used } from './service'
 
 const question = 'office renovation calgary over 1m'
 
-test('a question in words is offered as conditions, which one key takes', async ({ page }) => {
+test('a question in words is suggested as conditions, which one key accepts', async ({ page }) => {
   const before = await used()
   await enter(page)
   const box = page.getByRole('combobox', { name: 'Search projects' })
@@ -41,17 +41,17 @@ test('firms are offered by their projects, beside the conditions that are there'
   await expect(page.getByRole('heading', { level: 1 })).toHaveText(count)
 })
 
-test('names and what nothing is known of are offered as nothing', async ({ page }) => {
-  const asked: string[] = []
+test('names and unknown words have no suggestion', async ({ page }) => {
+  const requests: string[] = []
   page.on('response', (r) => {
-    if (r.url().includes('/read')) asked.push(r.url())
+    if (r.url().includes('/read')) requests.push(r.url())
   })
   await enter(page, '/contacts?q=dallas+smith')
-  await expect.poll(() => asked.length).toBe(1)
+  await expect.poll(() => requests.length).toBe(1)
   await expect(page.locator('.reading')).toBeHidden()
 })
 
-test('hostile conditions are shown as text', async ({ page }) => {
+test('hostile conditions are escaped', async ({ page }) => {
   await page.route('**/projects/read*', (route) =>
     route.fulfill({
       json: {

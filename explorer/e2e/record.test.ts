@@ -14,7 +14,7 @@ async function call<T>(method: string, path: string, body?: unknown): Promise<T>
   return ((await response.json()) as { data: T }).data
 }
 
-test('an edit that fails after the drawer has gone on comes back', async ({ page }) => {
+test('a failed edit is shown after the drawer has moved to another record', async ({ page }) => {
   const status = `typed ${Date.now()}`
   await enter(page, '/accounts?projects_count=20..&sort=name:asc')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
@@ -53,7 +53,7 @@ test('an edit that fails after the drawer has gone on comes back', async ({ page
   await call('DELETE', `/workspace/accounts/${id}`)
 })
 
-test('related records that are loaded are not paid again', async ({ page }) => {
+test('loaded related records are not charged twice', async ({ page }) => {
   await enter(page, '/signals')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   await page.getByRole('row').nth(1).getByRole('link').click()
@@ -80,7 +80,7 @@ test('related records that are loaded are not paid again', async ({ page }) => {
   expect(await used()).toBe(paid)
 })
 
-test('the drawer walks the rows that are loaded in every look, and the focus comes back', async ({ page }) => {
+test('the drawer steps through the loaded rows in every look, and the focus returns', async ({ page }) => {
   await enter(page, '/projects?stage=permitted&sort=cost:desc')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   await page.getByRole('row').nth(1).getByRole('link').click()
@@ -117,7 +117,7 @@ test('the drawer walks the rows that are loaded in every look, and the focus com
   expect(await used()).toBe(before)
 })
 
-test('the drawer shows in which lists a record is, and takes it out of one', async ({ page }) => {
+test('the drawer shows the lists of a record, and removes it from one', async ({ page }) => {
   const [record] = await call<{ id: string }[]>('POST', '/data/accounts/search', { limit: 1, fields: ['name'] })
   const lists: { id: string; name: string }[] = []
   for (const name of ['To visit', 'شركة <b>البناء</b>']) {
@@ -147,7 +147,7 @@ test('the drawer shows in which lists a record is, and takes it out of one', asy
   for (const { id } of lists) await call('DELETE', `/workspace/views/${id}`)
 })
 
-test('the timeline says what changed, and who changed it', async ({ page }) => {
+test('the timeline shows what changed, and who changed it', async ({ page }) => {
   await enter(page, '/accounts?projects_count=20..&sort=name:desc')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   await page.getByRole('row').nth(1).getByRole('link').click()
@@ -189,7 +189,7 @@ async function firm(page: Page) {
   return drawer
 }
 
-test('one credit shows all that is related, and a search what is beyond', async ({ page }) => {
+test('one credit reads the related records, and a search the rest', async ({ page }) => {
   const drawer = await firm(page)
   const before = await used()
   const panel = drawer.getByRole('tabpanel')
@@ -255,7 +255,7 @@ test('the timeline has signals and what we did, at the price of the record', asy
   await call('DELETE', `/workspace/projects/${id}`)
 })
 
-test('similar firms are a search, for nothing until its rows are read', async ({ page }) => {
+test('similar firms are a search, which is free until its rows are read', async ({ page }) => {
   const drawer = await firm(page)
   const before = await used()
   const similar = drawer.getByRole('link', { name: /^Similar firms · [\d,]+ firms$/ })
@@ -267,8 +267,8 @@ test('similar firms are a search, for nothing until its rows are read', async ({
   expect(await used()).toBe(before)
 })
 
-/** said replaces values of the first record of a search. */
-const said = (page: Page, dataset: string, members: object) =>
+/** withMembers replaces values of the first record of a search. */
+const withMembers = (page: Page, dataset: string, members: object) =>
   page.route(`**/data/${dataset}/search*`, async (route) => {
     const response = await route.fetch()
     const body = (await response.json()) as { data: object[] }
@@ -279,7 +279,7 @@ const said = (page: Page, dataset: string, members: object) =>
 test('a phone number, an address and a link are copied by a key and by a button', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await enter(page, '/contacts')
-  await said(page, 'contacts', { phone: '+1 403 555 0100' })
+  await withMembers(page, 'contacts', { phone: '+1 403 555 0100' })
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   await page.getByRole('row').nth(1).getByRole('link').click()
   const drawer = page.locator('.drawer')
@@ -316,7 +316,7 @@ for (const [what, address, links] of [
   test(`the source of a permit, with ${what} as its address`, async ({ page }) => {
     const hostile = '<img src=x onerror="document.title=\'owned\'">'
     await enter(page, '/projects')
-    await said(page, 'projects', { source: hostile, source_id: hostile, source_url: address, address: hostile })
+    await withMembers(page, 'projects', { source: hostile, source_id: hostile, source_url: address, address: hostile })
     await page.getByRole('button', { name: /^Show 25 rows/ }).click()
     await page.getByRole('row').nth(1).getByRole('link').click()
     const source = page.locator('.drawer .fields div', { has: page.getByText('Source', { exact: true }) })

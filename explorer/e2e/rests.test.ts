@@ -36,7 +36,7 @@ everywhere((width) => {
   const look = (page: Page, name: string) => shot(page, `${name}-${width}-${dark() ? 'dark' : 'light'}`)
 
   // A test cannot have more records than an alert watches: modified answers say that it rests.
-  test('an alert that rests says since when, why, and what to do', async ({ page }) => {
+  test('a resting alert shows since when, why, and what to do', async ({ page }) => {
     const hostile = unique('<img src=x onerror=alert(1)>')
     const view = await create(hostile, {
       view_type: 'dynamic',
@@ -60,11 +60,11 @@ everywhere((width) => {
       await look(page, 'rest-views')
 
       await page.goto('/queue')
-      const told = page.getByRole('region', { name: 'Alerts on your Views' })
-      await expect(told.getByText(why)).toBeVisible()
+      const alerts = page.getByRole('region', { name: 'Alerts on your Views' })
+      await expect(alerts.getByText(why)).toBeVisible()
       expect(await findings(page)).toEqual([])
       await look(page, 'rest-queue')
-      await told.getByRole('link', { name: hostile }).click()
+      await alerts.getByRole('link', { name: hostile }).click()
       const notice = page.getByRole('status').filter({ hasText: 'The alert has rested since' })
       await expect(notice).toBeVisible()
       expect(await findings(page)).toEqual([])
@@ -73,11 +73,11 @@ everywhere((width) => {
 
       // The service records that the user has seen it; the alert still rests.
       seen = true
-      const [told1] = await Promise.all([
+      const [response] = await Promise.all([
         page.waitForResponse(`**/workspace/views/${view.id}/seen?*`),
         notice.getByRole('button', { name: 'Seen' }).click(),
       ])
-      expect(told1.status()).toBe(200)
+      expect(response.status()).toBe(200)
       await expect(notice.getByRole('button', { name: 'Seen' })).toBeHidden()
       await expect(notice).toBeVisible()
       await expect(page.getByRole('link', { name: /alert rests/ })).toBeHidden()
@@ -86,15 +86,15 @@ everywhere((width) => {
     }
   })
 
-  test('a webhook says what becomes of the Views that it names', async ({ page }) => {
+  test('a webhook shows the states of its Views', async ({ page }) => {
     const people = { view_type: 'dynamic', definition: { version: 1, q: '', fields: { role: ['owner'] } } }
-    const names = ['Resting', 'Told', 'Gone'].map((n) => unique(`${n} ${width} ${dark()}`))
+    const names = ['Resting', 'Watched', 'Deleted'].map((n) => unique(`${n} ${width} ${dark()}`))
     const views: View[] = []
     for (const name of names) views.push(await create(name, people, 'contact'))
     const [resting, , gone] = views
     const url = `https://hooks.invalid/rests-${width}-${Date.now()}`
-    const asked = { url, events: ['view.matched'], view_ids: views.map((v) => v.id) }
-    const { webhook } = await call<{ webhook: Hook }>('POST', '/workspace/webhooks/upsert', asked)
+    const webhookBody = { url, events: ['view.matched'], view_ids: views.map((v) => v.id) }
+    const { webhook } = await call<{ webhook: Hook }>('POST', '/workspace/webhooks/upsert', webhookBody)
     try {
       await remove(gone as View)
       await change<{ webhooks: Hook[] }>(page, '/workspace/webhooks', ({ webhooks }) => {
@@ -104,14 +104,14 @@ everywhere((width) => {
       await enter(page, '/accounts')
       await page.goto('/settings/webhooks')
       const hook = page.getByRole('listitem', { name: url })
-      const said = (name: string) => hook.locator('label').filter({ hasText: name })
-      await expect(said(names[0] ?? '')).toContainText(
+      const viewLabel = (name: string) => hook.locator('label').filter({ hasText: name })
+      await expect(viewLabel(names[0] ?? '')).toContainText(
         /not been notified since .*2026.*, because its conditions cannot be compared with what changes\./,
       )
-      await expect(said(names[1] ?? '')).toContainText(
+      await expect(viewLabel(names[1] ?? '')).toContainText(
         /What matches now is being read|It is notified of what begins to match/,
       )
-      const deleted = said(`Deleted View ${gone?.id}`)
+      const deleted = viewLabel(`Deleted View ${gone?.id}`)
       await expect(deleted).toContainText('The View is deleted: it gets no events.')
       expect(await findings(page)).toEqual([])
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)

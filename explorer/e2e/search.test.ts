@@ -31,7 +31,7 @@ test('the first search worth trying is of firms by their projects', async ({ pag
   await expect(page).toHaveURL(/^[^?]*\/accounts\?has_project\.stage=under_construction&/)
 })
 
-test('counting costs nothing, and rows cost what is shown', async ({ page }) => {
+test('counting is free, and rows cost the price that is shown', async ({ page }) => {
   const before = await used()
   const searches: string[] = []
   page.on(
@@ -88,7 +88,7 @@ test('the address is the search', async ({ page }) => {
   await expect(page).toHaveURL(address)
 })
 
-test('the focus goes from one end of a range to the other, and stays there', async ({ page }) => {
+test('the focus moves from one end of a range to the other', async ({ page }) => {
   await enter(page)
   const [from, to] = [page.getByLabel('Cost, from'), page.getByLabel('Cost, up to')]
   await from.fill('1000')
@@ -120,7 +120,7 @@ test('a value or unknown', async ({ page }) => {
   await expect(page).toHaveURL('/projects?stage=filed')
 })
 
-test('a record beside the table, by keys alone', async ({ page }) => {
+test('a record beside the table, by the keyboard alone', async ({ page }) => {
   await enter(page, '/projects?cost=1000000..')
   await page.keyboard.press('/')
   await expect(page.getByRole('combobox', { name: 'Search projects' })).toBeFocused()
@@ -149,7 +149,7 @@ test('a record beside the table, by keys alone', async ({ page }) => {
   expect(await used()).toBe(before)
 })
 
-test('related records say their price', async ({ page }) => {
+test('related records have a price', async ({ page }) => {
   await enter(page, '/projects?stage=completed&sort=cost:desc')
   await page.getByRole('button', { name: 'Show 25 rows · 25 credits' }).click()
   await page.getByRole('row').nth(1).click()
@@ -196,7 +196,7 @@ test('annotations are saved at once, and can be undone', async ({ page }) => {
   await fetch(`${base_url}/workspace/accounts/${id}`, { method: 'DELETE', headers })
 })
 
-test('a session that ends takes nothing away', async ({ page, context }) => {
+test('the end of a session loses nothing', async ({ page, context }) => {
   await enter(page, '/projects?stage=filed')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   await expect(page.getByRole('grid')).toBeVisible()
@@ -215,7 +215,7 @@ test('a session that ends takes nothing away', async ({ page, context }) => {
   await counted(page)
 })
 
-test('no match offers what would match', async ({ page }) => {
+test('no match offers searches that match', async ({ page }) => {
   await enter(page, '/projects?q=garage&stage=under_construction&cost=90000000..')
   await expect(page.getByRole('heading', { name: 'No projects match' })).toBeVisible()
   await page.getByRole('button', { name: /^Without Cost/ }).click()
@@ -223,12 +223,12 @@ test('no match offers what would match', async ({ page }) => {
 })
 
 const refusals = [
-  { status: 429, code: 'rate_limited', title: 'The credits of this workspace are used up', again: false },
-  { status: 503, code: 'unavailable', title: 'Atlas cannot answer right now', again: true },
-  { status: 500, code: 'internal', title: 'Atlas has failed', again: true },
+  { status: 429, code: 'rate_limited', title: 'The credits of this workspace are used up', retryable: false },
+  { status: 503, code: 'unavailable', title: 'Atlas cannot answer right now', retryable: true },
+  { status: 500, code: 'internal', title: 'Atlas has failed', retryable: true },
 ]
-for (const { status, code, title, again } of refusals) {
-  test(`rows that do not come: ${code}`, async ({ page }) => {
+for (const { status, code, title, retryable } of refusals) {
+  test(`failed rows: ${code}`, async ({ page }) => {
     await enter(page, '/projects?stage=filed')
     await page.route('**/data/projects/search*', (route) =>
       route.fulfill({
@@ -243,15 +243,15 @@ for (const { status, code, title, again } of refusals) {
     await expect(alert).toContainText('request-1')
     if (status === 429) await expect(alert).toContainText('2030')
     await page.unroute('**/data/projects/search*')
-    await expect(alert.getByRole('button', { name: 'Try again' })).toHaveCount(again ? 1 : 0)
-    if (again) {
+    await expect(alert.getByRole('button', { name: 'Try again' })).toHaveCount(retryable ? 1 : 0)
+    if (retryable) {
       await alert.getByRole('button', { name: 'Try again' }).click()
       await expect(page.getByRole('grid')).toBeVisible()
     }
   })
 }
 
-test('a value of an address that Atlas does not know is said once', async ({ page }) => {
+test('an invalid value of an address is reported once', async ({ page }) => {
   await enter(page)
   await page.goto('/projects?stage=foundatoin')
   await expect(page.getByRole('heading', { name: 'This search is not valid' })).toHaveCount(1)
@@ -263,7 +263,7 @@ test('a value of an address that Atlas does not know is said once', async ({ pag
   await expect(page.getByRole('alert')).toHaveCount(0)
 })
 
-test('a workspace without the plan says so, and one can leave', async ({ page }) => {
+test('a workspace without the plan has an explanation, and a sign-out', async ({ page }) => {
   const free = service().workspaces.at(-1)?.users[0]
   await page.goto(link(free?.email))
   await expect(page.getByRole('heading', { level: 1, name: 'This workspace has the plan free' })).toBeVisible()

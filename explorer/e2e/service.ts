@@ -75,16 +75,16 @@ export const test = base.extend<{ quiet: undefined }>({
   quiet: [
     async ({ page }, use) => {
       await page.addInitScript(seen)
-      const said: string[] = []
+      const messages: string[] = []
       page.on('console', (m) => {
         // The browser logs each failed response; tests check those on the page. Without a
         // graphics card it warns that WebGL is slow.
         const expected = m.text().startsWith('Failed to load resource') || m.text().includes('GL Driver Message')
-        if (['error', 'warning'].includes(m.type()) && !expected) said.push(m.text())
+        if (['error', 'warning'].includes(m.type()) && !expected) messages.push(m.text())
       })
-      page.on('pageerror', (e) => said.push(String(e)))
+      page.on('pageerror', (e) => messages.push(String(e)))
       await use(undefined)
-      expect(said).toEqual([])
+      expect(messages).toEqual([])
     },
     { auto: true },
   ],

@@ -60,10 +60,10 @@ test('somebody is invited, joins, gets another role and is removed', async ({ pa
   await theirs.goto(link(email))
   const name = service().workspaces[0]?.name ?? ''
   await expect(theirs.getByRole('heading', { name: `Join ${name}` })).toBeVisible()
-  const said = theirs.locator('dl.invitation')
-  await expect(said).toContainText(userWith('owner'))
-  await expect(said).toContainText('RoleMember')
-  await expect(said).toContainText(/Open until\w+ \d/)
+  const details = theirs.locator('dl.invitation')
+  await expect(details).toContainText(userWith('owner'))
+  await expect(details).toContainText('RoleMember')
+  await expect(details).toContainText(/Open until\w+ \d/)
   expect(await findings(theirs)).toEqual([])
   await theirs.getByRole('button', { name: 'Accept' }).click()
   await theirs.getByRole('button', { name: 'Open the workspace' }).click()
@@ -135,7 +135,7 @@ test('nobody removes themselves, or the only owner', async ({ page }) => {
   await expect(mine.getByRole('option', { name: 'Owner' })).toBeDisabled()
 })
 
-test('a new link ends the former, and a revoked one leads to an explanation', async ({ page, browser }) => {
+test('a new link replaces the previous one, and a revoked one is explained', async ({ page, browser }) => {
   await settings(page, 'members')
   const email = fresh()
   const first = await invited(page, email)
@@ -224,7 +224,7 @@ test('alerts are saved at once and can be undone', async ({ page }) => {
   await expect(how).toBeHidden()
 })
 
-test('two quick changes of an alert are both kept', async ({ page }) => {
+test('two quick changes of an alert are both saved', async ({ page }) => {
   const type = 'permit_expired'
   const path = '/workspace/signal-subscriptions'
   const delivery = { channels: ['in_app'], frequency: 'instant' }
@@ -243,18 +243,18 @@ test('two quick changes of an alert are both kept', async ({ page }) => {
   await email.click()
   await how.getByRole('combobox').selectOption('weekly')
   answer()
-  const kept = async () =>
+  const storedDelivery = async () =>
     (await call<{ subscriptions: { signal_type: string; delivery: object }[] }>('GET', path)).subscriptions.find(
       (s) => s.signal_type === type,
     )?.delivery
-  await expect.poll(kept).toMatchObject({ channels: ['in_app', 'email'], frequency: 'weekly' })
+  await expect.poll(storedDelivery).toMatchObject({ channels: ['in_app', 'email'], frequency: 'weekly' })
   await expect(email).toBeChecked()
   await expect(how.getByRole('combobox')).toHaveValue('weekly')
   await page.getByRole('checkbox', { name: /^Permit expired/ }).click()
   await expect(how).toBeHidden()
 })
 
-test('usage and the credits meter tell what was paid', async ({ page }) => {
+test('usage and the credits meter show what was charged', async ({ page }) => {
   await enter(page, '/projects?q=garage')
   const meter = page.getByRole('button', { name: /what was used$/ })
   await meter.click()
@@ -286,7 +286,7 @@ test('usage and the credits meter tell what was paid', async ({ page }) => {
   await expect(page.getByRole('row')).toHaveCount(data.by_hour.length + 1)
 })
 
-test('hostile names stay text', async ({ page }) => {
+test('hostile names are escaped', async ({ page }) => {
   const names = ['<img src=x onerror="document.title=1">', 'long '.repeat(4000), 'شركة البناء 123', '😀\u202Ereversed']
   await settings(page, 'members')
   await page.route('**/workspace/members?*', async (route) => {

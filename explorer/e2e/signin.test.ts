@@ -44,7 +44,7 @@ async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign out' }).click()
 }
 
-test('in, back to the address, and out at the provider too', async ({ page, context }) => {
+test('sign in, return to the address, and sign out at the provider too', async ({ page, context }) => {
   const ann = await installation.member('Ann', [one])
   const address = '/projects?q=garage&stage=permitted&sort=cost:desc'
   await open(page, address)
@@ -75,7 +75,7 @@ test('in, back to the address, and out at the provider too', async ({ page, cont
   await expect(signInLink(page)).toBeVisible()
 })
 
-test('the sign-in of a workspace is looked for by the domain of an address', async ({ page }) => {
+test('the sign-in of a workspace is found by the domain of an e-mail address', async ({ page }) => {
   await open(page)
   await page.getByLabel('Or use the sign-in of your workspace').fill('ann@nowhere.example')
   const answered = page.waitForResponse((r) => r.url().endsWith('/session/provider'))
@@ -88,7 +88,7 @@ test('the sign-in of a workspace is looked for by the domain of an address', asy
   await expect(page.getByRole('alert')).toBeVisible()
 })
 
-test('who is in no workspace, until they are', async ({ page }) => {
+test('a user without a workspace, and after joining one', async ({ page }) => {
   const ben = installation.person('Ben')
   await open(page)
   await signIn(page, ben.login)
@@ -124,7 +124,7 @@ test('an address that the provider has not verified opens nothing', async ({ pag
   await expect(page.getByRole('heading', { name: 'You are not in a workspace yet' })).toBeVisible()
 })
 
-test('the provider says no', async ({ page }) => {
+test('the provider refuses the sign-in', async ({ page }) => {
   await open(page, '/accounts?q=x')
   await signInLink(page).click()
   await page.getByRole('link', { name: /cancel/i }).click()
@@ -133,7 +133,7 @@ test('the provider says no', async ({ page }) => {
   await expect(signInLink(page)).toHaveAttribute('href', '/session/sign-in?return=%2Faccounts%3Fq%3Dx')
 })
 
-test('nobody is led away, and an old answer is refused', async ({ page }) => {
+test('redirects to other sites and old answers are refused', async ({ page }) => {
   const cleo = await installation.member('Cleo', [one])
   let callback = ''
   page.on('request', (r) => {
@@ -194,7 +194,7 @@ test('two workspaces, each in its address', async ({ page, context }) => {
   await expect(page.getByRole('link', { name: 'Atlas, Workspace 1' })).toBeVisible()
 })
 
-test('the session ends in another tab, and goes on', async ({ page, context }) => {
+test('the session ends in another tab, and is resumed', async ({ page, context }) => {
   const gil = await installation.member('Gil', [one])
   await open(page, '/projects')
   await signIn(page, gil.login)

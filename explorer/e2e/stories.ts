@@ -40,7 +40,7 @@ class Hand {
   async shot(name: string) {
     if (process.env.SHOTS) await this.page.screenshot({ path: `${process.env.SHOTS}/${name}.png` })
   }
-  tell(story: string, credits: number) {
+  report(story: string, credits: number) {
     const seconds = ((performance.now() - this.from) / 1000).toFixed(1)
     console.log(`| ${story} | ${this.clicks} | ${this.keys} | ${this.letters} | ${credits} | ${seconds} |`)
   }
@@ -91,11 +91,11 @@ test('from a question in words to a file of people', async ({ page }) => {
   const file = page.waitForEvent('download')
   await hand.click(page.getByRole('button', { name: /^Export \d+ rows/ }))
   expect((await file).suggestedFilename()).toMatch(/^to-call.*\.csv$/i)
-  hand.tell('a question in words, firms, their people, a list, a file', (await used()) - before)
+  hand.report('a question in words, firms, their people, a list, a file', (await used()) - before)
   await removeViews(list)
 })
 
-test('a View that tells what is new', async ({ page }) => {
+test('a View that reports new records', async ({ page }) => {
   const city = `Story${Date.now().toString(36)}`
   const firm = (name: string) => ({ id: randomUUID(), name, city, updated_at: new Date().toISOString() })
   const [known, fresh] = [firm('Known before'), firm('Begins to match')]
@@ -120,7 +120,7 @@ test('a View that tells what is new', async ({ page }) => {
     const state = async () =>
       (await call<{ alerts: { state: string; new_count: number }[] }>('GET', '/workspace/alerts')).alerts
     await expect.poll(async () => (await state()).every((a) => a.state === 'watching')).toBe(true)
-    hand.tell('a search, a View, its alert', (await used()) - before)
+    hand.report('a search, a View, its alert', (await used()) - before)
 
     applyFirms([fresh])
     await expect.poll(async () => (await state()).some((a) => a.new_count === 1)).toBe(true)
@@ -136,7 +136,7 @@ test('a View that tells what is new', async ({ page }) => {
     await later.shot('story2-new')
     await later.click(next.getByRole('button', { name: 'Seen', exact: true }))
     await expect(next.getByText('began to match since you looked')).toBeHidden()
-    later.tell('the next day: what is new, seen', (await used()) - before)
+    later.report('the next day: what is new, seen', (await used()) - before)
   } finally {
     await removeViews(name)
     applyFirms([known, fresh].map(({ id }) => ({ id, deleted: true, updated_at: new Date().toISOString() })))
@@ -183,12 +183,12 @@ test('an area of the map, its rows, a board', async ({ page }) => {
   await expect(page.locator('.board-tile')).toHaveCount(1)
   await expect(page.locator('.board-tile .static-map, .board-tile svg').first()).toBeVisible()
   await hand.shot('story3-board')
-  hand.tell('the map, an area, its rows, a board', (await used()) - before)
+  hand.report('the map, an area, its rows, a board', (await used()) - before)
   const { boards } = await call<{ boards: View[] }>('GET', '/workspace/boards')
   for (const b of boards) if (b.name === name) await call('DELETE', `/workspace/boards/${b.id}`)
 })
 
-test('a list that is sorted out', async ({ page }) => {
+test('a list that is worked through', async ({ page }) => {
   const list = await create(unique('To sort out'))
   const records = await firms(20)
   await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
@@ -214,7 +214,7 @@ test('a list that is sorted out', async ({ page }) => {
   await hand.click(page.getByRole('button', { name: 'Undo' }))
   await expect(page.getByText('Undone', { exact: true })).toBeVisible()
   await hand.shot('story4-undone')
-  hand.tell('a list, a status for all of it, undone', (await used()) - before)
+  hand.report('a list, a status for all of it, undone', (await used()) - before)
   await call('POST', '/workspace/accounts/delete/batch', { ids: records.map((r) => r.id) })
   await remove(list)
 })
@@ -239,5 +239,5 @@ test('a firm, what happened to it, and similar ones', async ({ page }) => {
   await hand.look(/has_project\.primary_use=/)
   await expect(heading(page)).toHaveText(/firms/)
   await hand.shot('story5-similar')
-  hand.tell('a firm by its name, its timeline, similar firms', (await used()) - before)
+  hand.report('a firm by its name, its timeline, similar firms', (await used()) - before)
 })

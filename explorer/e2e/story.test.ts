@@ -21,7 +21,7 @@ async function settled(page: Page): Promise<void> {
 
 const headingOf = (page: Page) => page.locator('.drawer').getByRole('heading', { level: 2 }).first()
 
-test('an analyst finds large multifamily projects, keeps them, and comes back to them', async ({ page, context }) => {
+test('an analyst finds large multifamily projects, saves them, and returns to them', async ({ page, context }) => {
   test.setTimeout(180_000)
   const before = await used()
   let paid = 0
@@ -124,7 +124,7 @@ test('an analyst finds large multifamily projects, keeps them, and comes back to
     await expect(drawer.getByRole('link', { name: shortlist })).toBeVisible()
   })
 
-  await test.step('set its status, undo that, and set it again', async () => {
+  await test.step('set its status, undo that, and repeat it', async () => {
     await mine.getByRole('button', { name: /^Show status/ }).click()
     const status = mine.getByLabel('Status')
     const set = async () => {
@@ -200,7 +200,7 @@ test('an analyst finds large multifamily projects, keeps them, and comes back to
     await tomorrow.getByRole('link', { name: /^Export/ }).click()
     await expect(tomorrow.getByText(`Export · ${saved}`)).toBeVisible()
     const downloaded = tomorrow.waitForEvent('download')
-    // They are loaded, and not charged again.
+    // They are loaded, and not charged twice.
     const credits = await pay(tomorrow.getByRole('button', { name: /^Export \d+ rows/ }))
     expect(credits).toBe(0)
     const [head = '', ...rows] = readFileSync(await (await downloaded).path(), 'utf8')
@@ -232,7 +232,7 @@ async function reach(page: Page, target: Locator, key: 'Tab' | 'Shift+Tab' = 'Ta
   throw new Error(`Tab does not reach ${target}`)
 }
 
-test('the same by keys alone', async ({ page }) => {
+test('the same by the keyboard alone', async ({ page }) => {
   await enter(page)
   const drawer = page.locator('.drawer')
 
@@ -276,7 +276,7 @@ test('the same by keys alone', async ({ page }) => {
   await expect(page).toHaveURL('/projects?stage=under_construction&primary_use=multifamily')
 })
 
-test('back and forward go through the searches and records, and cost nothing', async ({ page }) => {
+test('back and forward go through the searches and records, for free', async ({ page }) => {
   await enter(page, flagship)
   const heading = page.getByRole('heading', { level: 1 })
   const seen: { url: string; title: string | null }[] = []

@@ -81,9 +81,9 @@ test('the list passes axe, and the free limit leaves it out', async ({ page }) =
     await page.emulateMedia({ colorScheme })
     expect(await findings(page)).toEqual([])
   }
-  let asked = 0
+  let requests = 0
   await page.route('**/suggest*', (route) => {
-    asked++
+    requests++
     return route.fulfill({
       status: 429,
       headers: { 'Retry-After': '1' },
@@ -96,10 +96,10 @@ test('the list passes axe, and the free limit leaves it out', async ({ page }) =
   await expect(list).toBeHidden()
   await expect(page.getByRole('alert')).toHaveCount(0)
   await counted(page)
-  expect(asked).toBe(1)
+  expect(requests).toBe(1)
 })
 
-test('what the service suggests is text', async ({ page }) => {
+test('suggestions are escaped', async ({ page }) => {
   await enter(page)
   const names = ['<img src=x onerror="document.title=1">', 'x'.repeat(20_000), 'شركة البناء \u202E123']
   await page.route('**/suggest*', (route) =>
@@ -121,7 +121,7 @@ test('what the service suggests is text', async ({ page }) => {
   await expect(page).toHaveTitle(/ · Atlas$/)
 })
 
-test('a text that nothing has is searched as a similar one, and says so', async ({ page }) => {
+test('a text without matches is replaced by a similar one, which is shown', async ({ page }) => {
   const before = await used()
   await enter(page, '/projects?q=garrage&stage=completed')
   const instead = page.locator('.did-you-mean')
@@ -137,7 +137,7 @@ test('a text that nothing has is searched as a similar one, and says so', async 
   expect(await used()).toBe(before)
 })
 
-test('rows mark what matches, in any form', async ({ page }) => {
+test('rows highlight matches, in any form', async ({ page }) => {
   await enter(page, '/projects?q=detached+garages')
   await page.getByRole('button', { name: /^Show 25 rows/ }).click()
   const first = page.getByRole('grid').locator('[data-index="0"]')

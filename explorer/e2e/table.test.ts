@@ -18,7 +18,7 @@ const heads = async (page: Page) =>
 const clipboard = (page: Page) => page.evaluate(() => navigator.clipboard.readText())
 const usual = ['Project', 'Stage', 'Use', 'Cost', 'Firms', 'Homes', 'Permit issued', 'Latest signal']
 
-test('columns are chosen and ordered, the address says so, and this browser remembers', async ({ page }) => {
+test('columns are chosen and ordered, and stored in the address and this browser', async ({ page }) => {
   await open(page)
   const before = await used()
   expect(await heads(page)).toEqual(usual)
@@ -98,27 +98,29 @@ test('columns are moved and widened with the mouse and with keys', async ({ page
   expect(await width('Cost')).toBe(128)
 })
 
-test('rows are sorted by anything that the service sorts by, and stay in sight until then', async ({ page }) => {
+test('rows are sorted by any sort of the service, and stay visible until the new ones load', async ({ page }) => {
   await open(page, '/projects?stage=permitted')
   await expect(page.getByRole('columnheader', { name: 'Latest signal' })).toHaveAttribute('aria-sort', 'descending')
   await page.getByRole('combobox', { name: 'Sorted by' }).selectOption('Floor area (sq ft)')
   await expect(page).toHaveURL('/projects?stage=permitted&sort=sqft:desc')
-  const former = page.getByRole('region', { name: 'Rows of the search before' })
-  await expect(former).toContainText('These 25 rows are in the order of before.')
+  const previousRows = page.getByRole('region', { name: 'Rows of the search before' })
+  await expect(previousRows).toContainText('These 25 rows are in the order of before.')
   await expect(page.getByRole('combobox', { name: 'Sort by', exact: true })).toHaveValue('sqft')
   await expect(page.getByRole('row')).not.toHaveCount(0)
-  await former.getByRole('button', { name: 'Show 25 rows by Floor area (sq ft), highest first · 25 credits' }).click()
-  await expect(former).toBeHidden()
+  await previousRows
+    .getByRole('button', { name: 'Show 25 rows by Floor area (sq ft), highest first · 25 credits' })
+    .click()
+  await expect(previousRows).toBeHidden()
   await page.getByRole('button', { name: /^Highest first/ }).click()
   await expect(page).toHaveURL('/projects?stage=permitted&sort=sqft:asc')
   await page.getByRole('button', { name: /^Show 25 rows by/ }).click()
-  await expect(former).toBeHidden()
+  await expect(previousRows).toBeHidden()
   await page.getByRole('combobox', { name: 'Sorted by' }).selectOption('Latest signal (usual)')
   await expect(page).toHaveURL('/projects?stage=permitted')
-  await expect(former).toBeHidden()
+  await expect(previousRows).toBeHidden()
 })
 
-test('rows that are loaded whole are sorted and filtered for nothing', async ({ page }) => {
+test('completely loaded rows are sorted and filtered by the client, for free', async ({ page }) => {
   await enter(page, '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   const all = await page.getByText(/^\d+ of \d+ loaded$/).textContent()
@@ -126,13 +128,13 @@ test('rows that are loaded whole are sorted and filtered for nothing', async ({ 
   const before = await used()
   const names = () => page.getByRole('grid').getByRole('rowheader').allTextContents()
   const head = (name: string) => page.getByRole('columnheader', { name })
-  const former = await names()
+  const namesBefore = await names()
   await head('Cost').getByRole('button').click()
   await expect(head('Cost')).toHaveAttribute('aria-sort', 'ascending')
   await expect(head('Cost').getByRole('button')).toBeFocused()
   await expect(page.getByText(/loaded, arranged here for nothing$/)).toBeVisible()
-  expect(await names()).not.toEqual(former)
-  expect(new Set(await names())).toEqual(new Set(former))
+  expect(await names()).not.toEqual(namesBefore)
+  expect(new Set(await names())).toEqual(new Set(namesBefore))
   await page.getByRole('region', { name: 'Disposition' }).getByRole('checkbox', { name: 'Active' }).check()
   await expect(page.getByRole('main')).toHaveAttribute('aria-busy', 'false')
   await counted(page)
@@ -159,7 +161,7 @@ test('the longest stage fits its column', async ({ page }) => {
   ])
 })
 
-test('rows are selected by mouse and keys, and copied for nothing', async ({ page, context }) => {
+test('rows are selected by mouse and keys, and copied for free', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(page, `${search}&cols=name,cost,city`)
   const before = await used()
@@ -204,7 +206,7 @@ test('rows are selected by mouse and keys, and copied for nothing', async ({ pag
   expect(await used()).toBe(before)
 })
 
-test('all that match are selected for nothing, and loaded for a price that is told', async ({ page, context }) => {
+test('all matches are selected for free, and loaded for a price that is shown first', async ({ page, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   await open(page, '/projects?stage=under_construction&sort=cost:desc')
   const total = Number((await page.getByRole('heading', { level: 1 }).textContent())?.replace(/\D/g, ''))
@@ -248,7 +250,7 @@ test('a cell and a row are copied', async ({ page, context }) => {
   await expect(page.getByRole('row').nth(3)).toBeFocused()
 })
 
-test('the cell that was clicked is the one that keys edit', async ({ page }) => {
+test('keys edit the clicked cell', async ({ page }) => {
   const [first, second] = await firms(2)
   const list = await create(unique('Clicked'))
   await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
@@ -282,24 +284,24 @@ test('the focus stays where it is, however far one scrolls', async ({ page }) =>
   await expect(page.locator('#row-1')).toBeInViewport()
 })
 
-test('rows that are loaded are not read again after a page that did not come', async ({ page }) => {
+test('loaded rows are not refetched after a failed page', async ({ page }) => {
   await open(page)
   const before = await used()
-  let asked = 0
+  let requests = 0
   await page.route('**/data/projects/search*', (route) => {
-    asked++
+    requests++
     return route.fulfill({ status: 503, json: { error: { code: 'unavailable', message: 'busy' } } })
   })
   await page.getByRole('button', { name: 'Show 25 more · 25 credits' }).click()
   await expect(page.getByRole('alert')).toContainText('The next rows did not come')
   await page.getByRole('combobox', { name: /^Search/ }).press('Enter')
   await page.getByRole('button', { name: 'Try again · 25 credits' }).click()
-  await expect.poll(() => asked).toBe(2)
+  await expect.poll(() => requests).toBe(2)
   await page.unroute('**/data/projects/search*')
   await page.getByRole('button', { name: 'Try again · 25 credits' }).click()
   await expect(page.getByText('50 of')).toBeVisible()
   expect(await used()).toBe(before + 25)
-  expect(asked).toBe(2)
+  expect(requests).toBe(2)
 })
 
 test('the search is copied as a program in Go', async ({ page, context }) => {
@@ -314,7 +316,7 @@ test('the search is copied as a program in Go', async ({ page, context }) => {
   expect(program).toContain('"sqft": client.Unknown(),')
 })
 
-test('the record goes on to the next row, and one that is gone says so', async ({ page }) => {
+test('the drawer goes to the next row, and a missing record is reported', async ({ page }) => {
   await open(page)
   await page
     .getByRole('row')

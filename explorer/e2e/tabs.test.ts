@@ -2,7 +2,7 @@ import { enter, expect, link, service, test, used } from './service'
 
 const admin = service().workspaces[0]?.users.find((u) => u.role === 'admin')?.email
 
-test('another tab signs somebody else in: this page does nothing in their name', async ({ page, context }) => {
+test('another tab signs in another user: this page sends no request as that user', async ({ page, context }) => {
   await enter(page, '/accounts?projects_count=20..')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()
   await page.getByRole('row').nth(1).getByRole('link').click()

@@ -2,7 +2,7 @@ import { everywhere, findings } from './axe'
 import { counted, enter, expect, test, used } from './service'
 import { admin, another, call, create, firms, remove, unique } from './workspace'
 
-test('a search is saved as a View, which says what it cannot keep', async ({ page }) => {
+test('a search is saved as a View, and what it cannot store is listed', async ({ page }) => {
   const name = unique('Permits to look at')
   await enter(page, '/projects?stage=permitted&cost=10000..29999.99&permitted_at=2015-01-01..&unknown=sqft')
   await page.getByRole('button', { name: 'Save as View' }).click()
@@ -61,7 +61,7 @@ test('a search is saved as a View, which says what it cannot keep', async ({ pag
   expect(await used()).toBe(before)
 })
 
-test('Favorites have an order, by buttons and keys', async ({ page }) => {
+test('Favorites are reordered by buttons and keys', async ({ page }) => {
   const views = [await create(unique('Fav A')), await create(unique('Fav B')), await create(unique('Fav C'))]
   await enter(page)
   await page.goto('/views?q=Fav')
@@ -91,7 +91,7 @@ test('Favorites have an order, by buttons and keys', async ({ page }) => {
   for (const v of views) await remove(v)
 })
 
-test('what is not undone says so, and can be undone again', async ({ page }) => {
+test('a failed undo is reported, and can be retried', async ({ page }) => {
   const view = await create(unique('Old name'))
   await enter(page)
   await page.goto(`/views/${view.id}`)
@@ -114,7 +114,7 @@ test('what is not undone says so, and can be undone again', async ({ page }) => 
   await remove(view)
 })
 
-test('rows of a View that somebody has changed are others, with a price of their own', async ({ page }) => {
+test('rows of a changed View are read anew, at their price', async ({ page }) => {
   const definition = (...stage: string[]) => ({ version: 1, q: '', fields: { stage } })
   const view = await create(unique('Stages'), { view_type: 'dynamic', definition: definition('permitted') }, 'project')
   await enter(page)
@@ -137,7 +137,7 @@ test('rows of a View that somebody has changed are others, with a price of their
   await remove(view)
 })
 
-test('two members change one View: the second is told', async ({ page, browser }) => {
+test('two members change one View: the second gets a conflict', async ({ page, browser }) => {
   const view = await create(unique('Ours'))
   await enter(page)
   await page.goto(`/views/${view.id}`)
@@ -163,7 +163,7 @@ test('two members change one View: the second is told', async ({ page, browser }
   await other.context().close()
 })
 
-test('names of Views are text', async ({ page }) => {
+test('names of Views are escaped', async ({ page }) => {
   const names = ['<img src=x onerror="document.title=1">', `${'long'.repeat(28)}`, 'شركة البناء \u202E123', '😀👩‍👩‍👧‍👦']
   const views = []
   for (const name of names) views.push(await create(unique(name).slice(0, 120)))
@@ -188,7 +188,7 @@ test('names of Views are text', async ({ page }) => {
   for (const v of views) await remove(v)
 })
 
-test('a View keeps its columns and their order', async ({ page }) => {
+test('a View stores its columns and their order', async ({ page }) => {
   const list = await create(unique('Columns'))
   await call('POST', `/workspace/views/${list.id}/records/add/batch`, {
     inputs: (await firms(3)).map((r) => ({ record_id: r.id })),
@@ -216,7 +216,7 @@ test('a View keeps its columns and their order', async ({ page }) => {
   await remove(list)
 })
 
-test('book and Views have other looks; what Data alone has is not offered', async ({ page }) => {
+test('the book and Views have looks, without what only Data has', async ({ page }) => {
   const view = await create(
     unique('Permitted'),
     { view_type: 'dynamic', definition: { version: 1, q: '', fields: { stage: ['permitted'] } } },
@@ -240,7 +240,7 @@ test('book and Views have other looks; what Data alone has is not offered', asyn
   await remove(view)
 })
 
-test('Views that do not come say why', async ({ page }) => {
+test('failed Views explain the error', async ({ page }) => {
   await enter(page)
   await page.route('**/workspace/views?*', (route) =>
     route.fulfill({

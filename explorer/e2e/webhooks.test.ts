@@ -5,7 +5,7 @@ const workspace = () => service().workspaces[0]
 const hooks = () => `${service().base_url}/workspace/webhooks`
 const headers = () => ({ Authorization: `Bearer ${workspace()?.api_key}` })
 
-test('a webhook is added, tested, gets a new secret and is deleted', async ({ page }) => {
+test('a webhook is added, tested, rotated and deleted', async ({ page }) => {
   const address = `https://hooks.invalid/atlas-${Date.now()}`
   await page.goto(link())
   await expect(page.getByRole('navigation', { name: 'Datasets' })).toBeVisible()
