@@ -4,7 +4,7 @@
     python clients/python/generate.py clients/openapi.json [FOLDER]
 
 It needs datamodel-code-generator. Models of answers are open: values and members that this
-version does not know are kept. Types of requests are exact, for a type checker.
+version does not know are preserved. Types of requests are exact, for a type checker.
 """
 
 from __future__ import annotations
@@ -66,16 +66,16 @@ def relaxed(schema: Any, *, names: bool = False) -> Any:
 
 def write(folder: Path, name: str, document: dict[str, Any], roots: set[str], *options: str) -> None:
     schemas = document["components"]["schemas"]
-    todo, kept = list(roots), dict[str, Any]()
+    todo, reachable = list(roots), dict[str, Any]()
     while todo:
-        if (n := todo.pop()) not in kept:
-            kept[n] = schemas[n] if name == "_requests" else relaxed(schemas[n])
-            todo += references(kept[n])
+        if (n := todo.pop()) not in reachable:
+            reachable[n] = schemas[n] if name == "_requests" else relaxed(schemas[n])
+            todo += references(reachable[n])
     part = {
         "openapi": document["openapi"],
         "info": document["info"],
         "paths": {},
-        "components": {"schemas": dict(sorted(kept.items()))},
+        "components": {"schemas": dict(sorted(reachable.items()))},
     }
     with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
         json.dump(part, file)

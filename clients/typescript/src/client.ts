@@ -19,9 +19,9 @@ export interface Change<R> {
   at: string;
   /** The fields of an upsert with other values; null: all. */
   changed?: string[] | null;
-  /** The record that a merged one became. */
+  /** The record into which a merged one was merged. */
   into?: string;
-  /** As it is now, of an upsert, if asked for. */
+  /** As it is now, of an upsert, if requested. */
   record?: R;
 }
 
@@ -84,7 +84,7 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
 
   /**
    * What was published after a cursor or a time; without either, a cursor from now on. A record costs a credit. Throws
-   * APIError `cursor_too_old`: take a new cursor, then read all records again.
+   * APIError `cursor_too_old`: take a new cursor, then reread all records.
    */
   async changes(request: C, options: Options = {}): Promise<Changes<R>> {
     const call = { body: request, signal: options.signal };
@@ -122,28 +122,28 @@ export class Matchable<R, Q extends object, F extends object, C extends object, 
 }
 
 /** The workspace's records of a dataset, with what it wrote about them. A search sees all earlier writes. */
-export class Book<Row, Q extends object, F extends object, Kept, Upsert> extends Source<Row, Q, F> {
+export class Book<Row, Q extends object, F extends object, Held, Upsert> extends Source<Row, Q, F> {
   /** The conditions that a question in words says, as of a dataset. */
   read(request: Schemas["ReadRequest"], options: Options = {}): Promise<Schemas["Reading"]> {
     return this.connection.data("POST", `${this.path}/read`, { body: request, signal: options.signal });
   }
 
   /** A record of the book, for a credit. */
-  get(id: string, show: Omit<Shown, "include"> = {}): Promise<Kept> {
+  get(id: string, show: Omit<Shown, "include"> = {}): Promise<Held> {
     const params = { fields: show.fields?.join(",") };
     return this.connection.data("GET", this.path + segment(id), { params, signal: show.signal });
   }
 
   /** Adds a record, or changes what the workspace wrote about it: null clears a value, one that is left out stays.
    *  `expected` is what the change is made on: if something else is there, it is `revision_conflict`, with that as `current`. */
-  upsert(input: Upsert, options: Options = {}): Promise<Kept> {
+  upsert(input: Upsert, options: Options = {}): Promise<Held> {
     return this.connection.data("POST", `${this.path}/upsert`, { body: input, signal: options.signal });
   }
 
   /** `upsert` of 1 to 100 records. */
-  async upsertAll(inputs: Upsert[], options: Options = {}): Promise<Batch<Kept>> {
+  async upsertAll(inputs: Upsert[], options: Options = {}): Promise<Batch<Held>> {
     const call = { body: { inputs }, signal: options.signal };
-    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/upsert/batch`, call)).body, (d) => d as Kept);
+    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/upsert/batch`, call)).body, (d) => d as Held);
   }
 
   /** Removes a record and what was written about it. There may be none. */
@@ -328,8 +328,8 @@ export class Atlas {
 
   /**
    * This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A program that
-   * stores the key before the call can repeat it within 24 hours, also after a restart, and gets the first answer
-   * again. Further requests, such as those of `pages`, have the key and their number. With the key of another call
+   * stores the key before the call can repeat it within 24 hours, also after a restart, and gets the stored
+   * answer. Further requests, such as those of `pages`, have the key and their number. With the key of another call
    * of the same operation a call throws APIError `idempotency_conflict`.
    */
   withIdempotencyKey(key: string): Atlas {
@@ -338,7 +338,7 @@ export class Atlas {
 
   /**
    * 1 to 50 searches in one call, for the price of the single ones. Their `limit` is 20 by default, and together at
-   * most 1,000. Those that fail with `unavailable` can be sent again.
+   * most 1,000. Those that fail with `unavailable` can be retried.
    */
   searchBatch(searches: Schemas["SearchDataBatchItem"][], options: Options = {}): Promise<Batch<Page<Record<string, unknown>>>> {
     return searchBatch(this.connection, "/data/search/batch", searches, options);

@@ -3,8 +3,8 @@ import { APIError, AtlasError, ConnectionLost, errorOf } from "./errors.js";
 /**
  * How failed requests are repeated.
  *
- * All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is neither
- * done nor charged again. The response to a repetition has no secrets. Repeated is after a lost connection, 502, 503
+ * All attempts of a call have the same Idempotency-Key: an attempt whose response was lost is neither
+ * executed nor charged twice. The response to a repetition has no secrets. A request is repeated after a lost connection, 502, 503
  * and 504, 429 with a short wait, and while the first attempt is still running. Only the
  * acceptance of an invitation is not repeated when its response was lost.
  */
@@ -55,8 +55,8 @@ export interface Settings {
 export interface Call {
   body?: unknown;
   params?: Record<string, string | number | boolean | undefined>;
-  /** The service does not keep the answer: the request is not repeated where it may have had an effect. */
-  unkept?: boolean;
+  /** The service does not store the answer: the request is not repeated where it may have had an effect. */
+  notStored?: boolean;
   /** The call does not count among those with a key of one's own. */
   randomKey?: boolean;
   signal?: AbortSignal | undefined;
@@ -103,7 +103,7 @@ export class Connection {
       }
       this.observed({ method, path, attempt, status, seconds: (performance.now() - began) / 1000, error: failure });
       if (attempt === 1) failed = performance.now();
-      const wait = this.wait(attempt, (performance.now() - failed) / 1000, failure, !call.unkept);
+      const wait = this.wait(attempt, (performance.now() - failed) / 1000, failure, !call.notStored);
       if (wait === undefined) throw failure;
       await pause(wait, call.signal);
     }
@@ -125,7 +125,7 @@ export class Connection {
       if (value !== undefined) address.searchParams.set(name, String(value));
     }
     const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json" };
-    if (!call.unkept) headers["Idempotency-Key"] = key;
+    if (!call.notStored) headers["Idempotency-Key"] = key;
     const timeout = AbortSignal.timeout(s.timeout * 1000);
     const init: RequestInit = { method, headers, redirect: "manual", signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout };
     if (call.body !== undefined) {
@@ -149,10 +149,10 @@ export class Connection {
     if (attempt >= (attempts ?? Infinity) || passed >= within || !repeats(failure, repeatable)) return undefined;
     // The last wait ends at within, so that all clients outlast an outage that is shorter.
     const wait = Math.min(Math.min(first * 2 ** (attempt - 1), longest) * (0.5 + Math.random() / 2), within - passed);
-    const asked = failure instanceof APIError ? failure.retryAfter : undefined;
-    if (!asked) return wait;
-    const least = Math.max(wait, Math.min(asked * (1 + Math.random() / 4), longest, within - passed));
-    return asked > Math.min(longest, within - passed) ? undefined : least;
+    const retryAfter = failure instanceof APIError ? failure.retryAfter : undefined;
+    if (!retryAfter) return wait;
+    const minWait = Math.max(wait, Math.min(retryAfter * (1 + Math.random() / 4), longest, within - passed));
+    return retryAfter > Math.min(longest, within - passed) ? undefined : minWait;
   }
 }
 

@@ -19,7 +19,7 @@ export interface Page<R> {
   didYouMean: string | undefined;
   /** The words of the query that no record has in any form which meets the other conditions, if nothing is found. */
   missing: string[];
-  /** What of each record matches the query, if `highlight` asked for it. */
+  /** What of each record matches the query, if `highlight` requests it. */
   highlights: Schemas["Highlight"][];
   credits: Credits;
   requestId: string;
@@ -42,7 +42,7 @@ export interface Item<T> {
   error: APIError | undefined;
 }
 
-/** An item for each input, in their order. Items can fail although the call succeeds; those with the code `unavailable` can be sent again. */
+/** An item for each input, in their order. Items can fail although the call succeeds; items with the code `unavailable` can be retried. */
 export interface Batch<T> {
   items: Item<T>[];
   succeeded: number;
@@ -98,14 +98,14 @@ interface Paged {
 }
 
 /** The page with those records of another that it left out. */
-function complete<R>(page: Page<R>, again: Page<R>): Page<R> {
+function complete<R>(page: Page<R>, rest: Page<R>): Page<R> {
   const idOf = (row: R) => (row as { account?: { id: string } }).account?.id ?? (row as { id: string }).id;
-  const found = again.records.filter((r) => page.leftOut.includes(idOf(r)));
+  const found = rest.records.filter((r) => page.leftOut.includes(idOf(r)));
   return {
     ...page,
     records: [...page.records, ...found],
     leftOut: page.leftOut.filter((id) => !found.some((r) => idOf(r) === id)),
-    credits: { ...again.credits, charged: page.credits.charged + again.credits.charged },
+    credits: { ...rest.credits, charged: page.credits.charged + rest.credits.charged },
   };
 }
 
@@ -162,7 +162,7 @@ export class Pages<R, Q extends object> {
   }
 
   /**
-   * Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go on from `next`
+   * Pages to the last one, each fetched on demand. An error ends the iteration; it can go on from `next`
    * of the last page, as `search_after`.
    *
    * With a sort by a field, a record occurs exactly once if it matches throughout and its value of that field does

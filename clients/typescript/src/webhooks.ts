@@ -1,6 +1,6 @@
 import { AtlasError } from "./errors.js";
 
-/** Seconds that a request may be old, against those that were recorded. */
+/** How old a request may be, in seconds, against replay attacks. */
 const TOLERANCE = 300;
 
 /** Atlas did not sign the request. */
@@ -10,7 +10,7 @@ export class WebhookSignatureError extends AtlasError {
 
 /** The body of a delivery. `data` has ids; what they stand for is read from the API. */
 export interface WebhookEvent {
-  /** The webhook-id: the same whenever the event comes again. */
+  /** The webhook-id: the same whenever the event is redelivered. */
   id: string;
   type: string;
   timestamp: string;
@@ -19,7 +19,7 @@ export interface WebhookEvent {
 
 /**
  * Checks the signature of a request to a webhook (https://www.standardwebhooks.com) and reads its body, which must be
- * as it was received. Respond with 2xx once the event is stored: without it, the event comes again. Throws
+ * as it was received. Respond with 2xx once the event is stored: without it, the event is redelivered. Throws
  * WebhookSignatureError.
  */
 export async function readWebhook(secret: string, headers: Headers | Record<string, string | string[] | undefined>, body: string | Uint8Array): Promise<WebhookEvent> {

@@ -63,7 +63,7 @@ export class Favorites extends Resource<Schemas["View"]> {
     return this.batch("/upsert/batch", { inputs }, options, (data) => (data as Schemas["ViewData"]).view);
   }
 
-  /** Removes a Favorite and keeps the View. There may be none. */
+  /** Removes a Favorite, not the View. There may be none. */
   async delete(viewId: string, options: Options = {}): Promise<void> {
     await this.drop(viewId, options);
   }
@@ -124,7 +124,7 @@ export class Members extends Resource<Schemas["Member"]> {
     return (await this.drop<Schemas["RemoveMemberData"]>(userId, options)).deleted;
   }
 
-  /** Ends all sessions of a member in the workspace, within 5 s. They may sign in again; access tokens and API keys go on. Throws APIError `not_found`. */
+  /** Ends all sessions of a member in the workspace, within 5 s. They may sign in again; access tokens and API keys stay valid. Throws APIError `not_found`. */
   async signOut(userId: string, { signal }: Options = {}): Promise<void> {
     await this.connection.data("POST", `${this.path}${segment(userId)}/sign-out`, { signal });
   }
@@ -153,7 +153,7 @@ export class Invitations extends Resource<Schemas["Invitation"]> {
 
   /** Adds the user of the access token to the workspace; `token` is the parameter of the link. */
   accept(token: string, { signal }: Options = {}): Promise<Schemas["AcceptInvitationData"]> {
-    return this.connection.data("POST", `${this.path}/accept`, { body: { token }, unkept: true, signal });
+    return this.connection.data("POST", `${this.path}/accept`, { body: { token }, notStored: true, signal });
   }
 }
 
@@ -438,12 +438,12 @@ export class Webhooks extends Resource<Schemas["Webhook"]> {
     return walk(this.connection, "GET", `${this.path}${segment(id)}/deliveries`, "deliveries", {}, options);
   }
 
-  /** Delivers again, with the same webhook-id. */
+  /** Replays a delivery, with the same webhook-id. */
   replay(id: string, deliveryId: string, options: Options = {}): Promise<Schemas["WebhookDelivery"]> {
     return this.delivery(`${segment(id)}/deliveries${segment(deliveryId)}/replay`, options);
   }
 
-  /** Delivers again what was made from a time to before another; how many that are. */
+  /** Replays the deliveries created from a time to before another; returns how many. */
   async replayBetween(id: string, from: Date, to: Date, { signal }: Options = {}): Promise<number> {
     let replayed = 0;
     for (let since = from.toISOString(); ; ) {

@@ -49,9 +49,9 @@ class Change(Generic[R]):
     changed: list[str] | None
     """The fields of an upsert with other values; None: all."""
     into: str | None
-    """The record that a merged one became."""
+    """The record into which a merged one was merged."""
     record: R | None
-    """As it is now, of an upsert, if asked for."""
+    """As it is now, of an upsert, if requested."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ class Dataset(Source[R]):
         history: str | None = None,
     ) -> Changes[R]:
         """What was published after a cursor or a time; without either, a cursor from now on. history asks for all
-        stored changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then read all records again."""
+        stored changes of one record instead. A record costs a credit. Raises APIError ``cursor_too_old``: take a new cursor, then reread all records."""
         body = without_none(
             cursor=cursor, since=_since(since), records=records or None,
             filters=filters, fields=fields, limit=limit, wait_s=wait_s, history=history,
@@ -392,7 +392,7 @@ class Atlas:
     def with_idempotency_key(self, key: str) -> Atlas:
         """This client for one call that has this Idempotency-Key, 1 to 200 printable ASCII characters. A
         program that stores the key before the call can repeat it within 24 hours, also after a restart, and
-        gets the first answer again. Further requests, such as those of ``pages``, have the key and their
+        gets the stored answer. Further requests, such as those of ``pages``, have the key and their
         number. With the key of another call of the same operation a call raises APIError
         ``idempotency_conflict``."""
         return self._sharing(workspace=self._connection.workspace, key=key)
@@ -408,7 +408,7 @@ class Atlas:
     def search_batch(self, searches: Sequence[Any]) -> Batch[Page[Any]]:
         """1 to 50 searches in one call, for the price of the single ones: requests with ``dataset`` and a
         ``limit`` of 20 by default, together at most 1,000. Those that fail with ``unavailable`` can be
-        sent again."""
+        retried."""
         return search_batch(self._connection, "/data/search/batch", searches)
 
     def search_workspace_batch(self, searches: Sequence[Any]) -> Batch[Page[Any]]:

@@ -23,8 +23,8 @@ DEFAULT_WITHIN = 15.0
 class Retry:
     """How failed requests are repeated.
 
-    All attempts of a call have the same Idempotency-Key: what an attempt did whose response was lost is
-    neither done nor charged again. The response to a repetition has no secrets. Repeated is after a
+    All attempts of a call have the same Idempotency-Key: an attempt whose response was lost is
+    neither executed nor charged twice. The response to a repetition has no secrets. A request is repeated after a
     refused or lost connection, 502, 503 and 504, 429 with a short wait, and while the first attempt is
     still running. Only the acceptance of an invitation is not repeated when its response was lost.
     """
@@ -54,10 +54,10 @@ class Retry:
         pause = min(self.first * 2.0 ** min(attempt - 1, 30), self.longest) * random.uniform(0.5, 1)
         # The last wait ends at within, so that all clients outlast an outage that is shorter.
         wait = min(pause, within - passed)
-        asked = failure.retry_after if isinstance(failure, APIError) else None
-        if asked:
-            wait = max(wait, min(asked * random.uniform(1, 1.25), self.longest, within - passed))
-            if asked > min(self.longest, within - passed):
+        retry_after = failure.retry_after if isinstance(failure, APIError) else None
+        if retry_after:
+            wait = max(wait, min(retry_after * random.uniform(1, 1.25), self.longest, within - passed))
+            if retry_after > min(self.longest, within - passed):
                 return None
         return wait
 
@@ -115,13 +115,13 @@ class Connection:
         *,
         body: Any = None,
         params: Mapping[str, Any] | None = None,
-        unkept: bool = False,
+        not_stored: bool = False,
         random_key: bool = False,
     ) -> httpx.Response:
-        """The first response with success. Raises AtlasError. unkept means that the service does not keep the
+        """The first response with success. Raises AtlasError. not_stored means that the service does not store the
         answer: the request is not repeated where it may have had an effect. random_key is for a call that does
         not count among those with a key of one's own."""
-        key = None if unkept else str(uuid.uuid4()) if random_key else self._next_key()
+        key = None if not_stored else str(uuid.uuid4()) if random_key else self._next_key()
         attempt, failed = 1, 0.0
         while True:
             began = time.monotonic()
@@ -139,7 +139,7 @@ class Connection:
                 self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
             if attempt == 1:
                 failed = time.monotonic()
-            wait = self.retry.wait(attempt, time.monotonic() - failed, failure, repeatable=not unkept)
+            wait = self.retry.wait(attempt, time.monotonic() - failed, failure, repeatable=not not_stored)
             if wait is None:
                 raise failure
             time.sleep(wait)

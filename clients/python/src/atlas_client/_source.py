@@ -69,7 +69,7 @@ class Page(Generic[R]):
     missing: list[str] = field(default_factory=list)
     """The words of the query that no record has in any form which meets the other conditions, if nothing is found."""
     highlights: list[dict[str, Any]] = field(default_factory=list)
-    """What of each record matches the query, if ``highlight=True`` asked for it. ``docs/api.md``, "Highlights"."""
+    """What of each record matches the query, if ``highlight=True`` requests it. ``docs/api.md``, "Highlights"."""
 
     def to_pandas(self) -> Any:
         """The records as a DataFrame. Needs the extra ``pandas``."""
@@ -104,7 +104,7 @@ class Item(Generic[T]):
 @dataclass(frozen=True)
 class Batch(Generic[T]):
     """An item for each input, in their order. Items can fail although the call succeeds; those with the
-    code ``unavailable`` can be sent again."""
+    code ``unavailable`` can be retried."""
 
     items: list[Item[T]]
     succeeded: int
@@ -185,16 +185,16 @@ def _id_of(row: dict[str, Any]) -> str:
     return str(row["id"] if "id" in row else row["account"]["id"])
 
 
-def _complete(page: Page[R], again: Page[R]) -> Page[R]:
+def _complete(page: Page[R], rest: Page[R]) -> Page[R]:
     """The page with those records of another that it left out."""
-    missing = [i for i, r in enumerate(again.raw) if _id_of(r) in page.left_out]
-    found = {_id_of(again.raw[i]) for i in missing}
+    missing = [i for i, r in enumerate(rest.raw) if _id_of(r) in page.left_out]
+    found = {_id_of(rest.raw[i]) for i in missing}
     return replace(
         page,
-        records=page.records + [again.records[i] for i in missing],
-        raw=page.raw + [again.raw[i] for i in missing],
+        records=page.records + [rest.records[i] for i in missing],
+        raw=page.raw + [rest.raw[i] for i in missing],
         left_out=tuple(id for id in page.left_out if id not in found),
-        credits=replace(again.credits, charged=page.credits.charged + again.credits.charged),
+        credits=replace(rest.credits, charged=page.credits.charged + rest.credits.charged),
     )
 
 
@@ -239,7 +239,7 @@ class Pages(Generic[R]):
     def pages(
         self, query: str | None = None, *, limit: int | None = None, **search: Any
     ) -> Iterator[Page[R]]:
-        """Pages to the last one, each fetched when it is asked for. An error ends the iteration; it can go
+        """Pages to the last one, each fetched on demand. An error ends the iteration; it can go
         on from ``next`` of the last page, as ``search_after``.
 
         With a sort by a field, a record occurs exactly once if it matches throughout and its value of that
@@ -295,7 +295,7 @@ class Pages(Generic[R]):
         progress: bool = True,
         **search: Any,
     ) -> Any:
-        """The records of a search, all or the first ``limit``, as an Arrow table. The price is asked first: if it
+        """The records of a search, all or the first ``limit``, as an Arrow table. The price is requested first: if it
         can be above ``max_credits``, raises TooExpensive and charges nothing. With tqdm there is a progress bar.
         Needs the extra ``arrow``."""
         return _tables.arrow(

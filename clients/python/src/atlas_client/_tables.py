@@ -32,7 +32,7 @@ def _needs(extra: str, e: ImportError) -> ImportError:
 
 
 def _type(annotation: Any) -> Any:
-    """The type of a column by that of a member; None for what is written as JSON."""
+    """The Arrow type of a column for the type of a member; None for values that are written as JSON."""
     import pyarrow as pa
 
     if get_origin(annotation) in (Union, UnionType):

@@ -15,7 +15,7 @@ from typing import Any
 from ._errors import AtlasError
 
 TOLERANCE = 300
-"""Seconds that a request may be old, against those that were recorded."""
+"""How old a request may be, in seconds, against replay attacks."""
 
 
 class WebhookSignatureError(AtlasError):
@@ -27,7 +27,7 @@ class WebhookEvent:
     """The body of a delivery. ``data`` has ids; what they stand for is read from the API."""
 
     id: str
-    """The webhook-id: the same whenever the event comes again."""
+    """The webhook-id: the same whenever the event is redelivered."""
     type: str
     timestamp: datetime
     data: Any
@@ -35,7 +35,7 @@ class WebhookEvent:
 
 def read_webhook(secret: str, headers: Mapping[str, str], body: bytes | str) -> WebhookEvent:
     """Checks the signature of a request and reads its body, as it came: bytes, or their text in UTF-8. Respond
-    with 2xx once the event is stored: without it, the event comes again. Raises WebhookSignatureError."""
+    with 2xx once the event is stored: without it, the event is redelivered. Raises WebhookSignatureError."""
     if isinstance(body, str):
         body = body.encode(errors="surrogatepass")  # what is no UTF-8 was not signed
     given = {name.lower(): value for name, value in headers.items()}

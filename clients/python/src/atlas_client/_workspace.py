@@ -76,7 +76,7 @@ class Favorites(Resource[m.View]):
         )
 
     def delete(self, view_id: str) -> None:
-        """Removes a Favorite and keeps the View. There may be none."""
+        """Removes a Favorite, not the View. There may be none."""
         self._delete(view_id)
 
     def delete_all(self, view_ids: Sequence[str]) -> Batch[None]:
@@ -135,7 +135,7 @@ class Members(Resource[m.Member]):
 
     def sign_out(self, user_id: str) -> None:
         """Ends all sessions of a member in the workspace, within 5 s. Raises APIError ``not_found``.
-        They may sign in again; their access tokens and API keys go on."""
+        They may sign in again; their access tokens and API keys stay valid."""
         self._connection.data("POST", self._path + segment(user_id) + "/sign-out")
 
 
@@ -164,7 +164,7 @@ class Invitations(Resource[m.Invitation]):
 
     def accept(self, token: str) -> m.AcceptInvitationData:
         """Adds the user of the access token to the workspace; token is the parameter of the link."""
-        data = self._connection.data("POST", self._path + "/accept", body={"token": token}, unkept=True)
+        data = self._connection.data("POST", self._path + "/accept", body={"token": token}, not_stored=True)
         return m.AcceptInvitationData.model_validate(data)
 
 
@@ -474,11 +474,11 @@ class Webhooks(Resource[m.Webhook]):
         return map(m.WebhookDelivery.model_validate, walk(self._connection, "GET", path, "deliveries", {}))
 
     def replay(self, id: str, delivery_id: str) -> m.WebhookDelivery:
-        """Delivers again, with the same webhook-id."""
+        """Replays a delivery, with the same webhook-id."""
         return self._delivery(f"{segment(id)}/deliveries{segment(delivery_id)}/replay")
 
     def replay_between(self, id: str, start: datetime, end: datetime) -> int:
-        """Delivers again what was made from a time to before another; how many that are."""
+        """Replays the deliveries created from a time to before another; returns how many."""
         replayed, since = 0, instant(start)
         while True:
             body = {"from": since, "to": instant(end)}
