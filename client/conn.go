@@ -27,9 +27,9 @@ type request struct {
 	method, path string
 	params       url.Values
 	body         any // nil for none
-	// unsaved means that the service does not store the answer: the request is not retried
+	// notStored means that the service does not store the answer: the request is not retried
 	// if it may have had an effect.
-	unsaved bool
+	notStored bool
 }
 
 // Answer is the outcome of an attempt.
@@ -138,8 +138,8 @@ func (c *conn) do(ctx context.Context, r request) (http.Header, []byte, error) {
 		if attempt == 1 {
 			failed = time.Now()
 		}
-		wait, again := c.retry.after(attempt, time.Since(failed), err, !r.unsaved)
-		if deadline, ok := ctx.Deadline(); !again || ctx.Err() != nil || ok && time.Until(deadline) < wait {
+		wait, retry := c.retry.after(attempt, time.Since(failed), err, !r.notStored)
+		if deadline, ok := ctx.Deadline(); !retry || ctx.Err() != nil || ok && time.Until(deadline) < wait {
 			return nil, nil, err
 		}
 		timer := time.NewTimer(wait)
@@ -175,7 +175,7 @@ func (c *conn) attempt(ctx context.Context, r request, key string, body []byte) 
 	}
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Accept", "application/json")
-	if !r.unsaved {
+	if !r.notStored {
 		q.Header.Set("Idempotency-Key", key) // net/http retries such requests itself when an idle connection was closed
 	}
 	q.Header.Set("User-Agent", c.userAgent)

@@ -139,5 +139,5 @@ func (i *Invitations) Preview(ctx context.Context, token string) (InvitationPrev
 // the parameter of the invitation's link.
 func (i *Invitations) Accept(ctx context.Context, token string) (Joined, error) {
 	body := map[string]string{"token": token}
-	return data[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body, unsaved: true})
+	return data[Joined](ctx, i.conn, request{method: http.MethodPost, path: "/workspace/invitations/accept", body: body, notStored: true})
 }

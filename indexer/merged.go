@@ -116,10 +116,10 @@ func (l *load) fates(ctx context.Context, d catalog.Dataset, all []merges.Candid
 	if len(missing) == 0 || l.Feed == nil {
 		return fates, nil
 	}
-	became, err := l.Feed.Merges(ctx, d, missing)
+	mergedInto, err := l.Feed.Merges(ctx, d, missing)
 	for i, c := range all {
 		if c.Entry == nil {
-			fates[i].Next = became[c.ID]
+			fates[i].Next = mergedInto[c.ID]
 		}
 	}
 	return fates, err

@@ -13,7 +13,7 @@ import (
 
 // prepare resumes the load of the work folder, or starts a new one.
 func (l *load) prepare(ctx context.Context) error {
-	asked, err := l.newManifest()
+	requested, err := l.newManifest()
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (l *load) prepare(ctx context.Context) error {
 		if there && err != nil {
 			return err
 		}
-		return l.startAnew(asked)
+		return l.startNew(requested)
 	}
 	if err != nil {
 		return err
@@ -38,19 +38,19 @@ func (l *load) prepare(ctx context.Context) error {
 		return err
 	}
 	if !there || !began || !state.began() {
-		return l.startAnew(asked)
+		return l.startNew(requested)
 	}
-	if changes := found.changes(asked); len(changes) > 0 {
+	if changes := found.changes(requested); len(changes) > 0 {
 		return &ChangedError{l.WorkDir, changes}
 	}
 	l.use(found)
 	l.state = state
 	l.state.Resumed++
-	return l.resume(ctx, asked)
+	return l.resume(ctx, requested)
 }
 
-// startAnew clears the work folder for a new load.
-func (l *load) startAnew(m manifest) error {
+// startNew clears the work folder for a new load.
+func (l *load) startNew(m manifest) error {
 	l.folder.clear(false)
 	l.use(m)
 	return l.folder.save(manifestName, m)
@@ -62,7 +62,7 @@ func (l *load) use(m manifest) {
 }
 
 // resume compares a checkpoint with the indices that exist.
-func (l *load) resume(ctx context.Context, asked manifest) error {
+func (l *load) resume(ctx context.Context, requested manifest) error {
 	var mine []generation.Index
 	all, err := l.listIndices(ctx, l.firstRetry())
 	if err != nil {
@@ -88,7 +88,7 @@ func (l *load) resume(ctx context.Context, asked manifest) error {
 	case slices.ContainsFunc(mine, filled):
 		l.note("the load had been finished, and another one after it; it begins anew")
 		l.state = newState()
-		return l.startAnew(asked)
+		return l.startNew(requested)
 	case l.state.Created && len(mine) < len(catalog.Datasets), !l.state.Created && len(mine) > 0:
 		if err := l.dropIndices(ctx); err != nil {
 			return err

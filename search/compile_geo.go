@@ -119,19 +119,19 @@ func strip(edge [2]query.Corner) []query.Corner {
 }
 
 // clipped is the part of a convex polygon where sign * of <= most.
-func clipped(corners []query.Corner, of, other func(*query.Corner) *float64, sign, most float64) (kept []query.Corner) {
+func clipped(corners []query.Corner, of, other func(*query.Corner) *float64, sign, most float64) (inside []query.Corner) {
 	for i, a := range corners {
 		b := corners[(i+1)%len(corners)]
 		beyond, next := sign*(*of(&a))-most, sign*(*of(&b))-most
 		if beyond <= 0 {
-			kept = append(kept, a)
+			inside = append(inside, a)
 		}
 		if beyond < 0 && next > 0 || beyond > 0 && next < 0 {
 			at := a
 			*of(&at) = sign * most
 			*other(&at) += (*other(&b) - *other(&a)) * beyond / (beyond - next)
-			kept = append(kept, at)
+			inside = append(inside, at)
 		}
 	}
-	return kept
+	return inside
 }

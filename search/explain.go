@@ -64,13 +64,13 @@ func (e *Engine) Explain(q query.Query) *Explanation {
 	}
 	x := Explanation{Must: explained(r.Must), Ranked: explained(r.Rank), Excluded: explained(r.Not), Fields: searchedFields(q)}
 	for _, one := range x.Must {
-		x.say("A record must have %s.", one.said())
+		x.say("A record must have %s.", one.phrase())
 	}
 	for _, one := range x.Ranked {
 		x.say("%s need not be there: it raises records that have it.", quoted(one.Text))
 	}
 	for _, one := range x.Excluded {
-		x.say("Records with %s are left out.", one.said())
+		x.say("Records with %s are left out.", one.phrase())
 	}
 	if q.Typos {
 		x.say("Words that are spelled nearly as a word typed match too.")
@@ -145,13 +145,13 @@ func explainedChoice(choice words.Choice) Explained {
 	return e
 }
 
-// said is the part as words of a sentence.
-func (e Explained) said() string {
+// phrase is the part as words of a sentence.
+func (e Explained) phrase() string {
 	switch e.As {
 	case AsAlternatives:
 		var any []string
 		for _, one := range e.AnyOf {
-			any = append(any, one.said())
+			any = append(any, one.phrase())
 		}
 		return strings.Join(any, ", or ")
 	case AsBeginning:
@@ -161,14 +161,14 @@ func (e Explained) said() string {
 	case AsAddress:
 		return quoted(e.Text) + " as its whole e-mail address, which dry runs do not search"
 	}
-	said := quoted(e.Text)
+	phrase := quoted(e.Text)
 	if e.Forms != nil {
-		said += ", in a form such as " + quoted(e.Forms[0])
+		phrase += ", in a form such as " + quoted(e.Forms[0])
 	}
 	if e.Synonyms != nil {
-		said += ", or as a synonym such as " + quoted(e.Synonyms[0])
+		phrase += ", or as a synonym such as " + quoted(e.Synonyms[0])
 	}
-	return said
+	return phrase
 }
 
 func quoted(text string) string { return "“" + text + "”" }

@@ -149,7 +149,7 @@ func (r *facetRun) first(ctx context.Context) error {
 		case !exact:
 			err = r.recount(ctx, t, most)
 		case t.accounts.more != nil:
-			err = r.keepNamed(ctx, t)
+			err = r.dropUnselected(ctx, t)
 		}
 		if err != nil {
 			return err

@@ -111,8 +111,8 @@ func (r *facetRun) named(ctx context.Context) error {
 	return nil
 }
 
-// keepNamed drops the listed ids of accounts that the facet does not select.
-func (r *facetRun) keepNamed(ctx context.Context, t *tally) error {
+// dropUnselected drops the listed ids of accounts that the facet does not select.
+func (r *facetRun) dropUnselected(ctx context.Context, t *tally) error {
 	ids := make([]string, 0, len(t.values))
 	for id := range t.values {
 		ids = append(ids, id)

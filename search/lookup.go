@@ -72,8 +72,8 @@ func (e *Engine) Match(ctx context.Context, d catalog.Dataset, field string, val
 	if !known {
 		return nil, fmt.Errorf("search: %s has no field %s", d, field)
 	}
-	asked := query.Query{Dataset: d, Where: query.All{query.Terms{Field: &f, Values: values}}}
-	return inFoldings(ctx, e, false, []query.Query{asked}, func(folded []query.Query) ([][]jsontext.Value, error) {
+	q := query.Query{Dataset: d, Where: query.All{query.Terms{Field: &f, Values: values}}}
+	return inFoldings(ctx, e, false, []query.Query{q}, func(folded []query.Query) ([][]jsontext.Value, error) {
 		return e.match(ctx, d, f, values, folded[0].Folding)
 	})
 }

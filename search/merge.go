@@ -149,9 +149,9 @@ func (e *Engine) merge(ctx context.Context, m merge) ([]mergedRow, int, error) {
 	slices.SortStableFunc(rows, func(a, b mergedRow) int { return a.key.compare(b.key, desc) })
 	seen := map[recordID]bool{}
 	rows = slices.DeleteFunc(rows, func(r mergedRow) bool {
-		again := seen[r.key.id]
+		duplicate := seen[r.key.id]
 		seen[r.key.id] = true
-		return again
+		return duplicate
 	})
 	first := results[0]
 	if m.seek != nil {

@@ -25,8 +25,8 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 	if err != nil {
 		return err
 	}
-	kept := axes[0].keep(rows)
-	out.Rows = chosen(rows, kept)
+	shown := axes[0].shownGroups(rows)
+	out.Rows = chosen(rows, shown)
 	if len(axes) == 1 {
 		return nil
 	}
@@ -34,9 +34,9 @@ func decodePivot(out *query.Pivot, axes []pivotAxis, m *query.Measure, raw jsont
 	if err != nil {
 		return err
 	}
-	chosenColumns := axes[1].keep(columns)
+	chosenColumns := axes[1].shownGroups(columns)
 	out.Columns, out.Cells = chosen(columns, chosenColumns), [][]query.PivotCell{}
-	for _, i := range kept {
+	for _, i := range shown {
 		cells := axes[1].empty(m) // of a bucket of dates without records
 		if within[i] != nil {
 			if cells, _, err = axes[1].cells(within[i], m); err != nil {
@@ -66,27 +66,27 @@ func (a *pivotAxis) read(all map[string]jsontext.Value, m *query.Measure) (*quer
 	return axis, within, nil
 }
 
-// keep are the groups that are shown: the listed ones, and the others and the unknown ones
+// shownGroups are the groups that are shown: the listed ones, and the others and the unknown ones
 // if they have records. The others may have none if each of their records also has a listed
 // value.
-func (a *pivotAxis) keep(axis *query.PivotAxis) (kept []int) {
+func (a *pivotAxis) shownGroups(axis *query.PivotAxis) (shown []int) {
 	for i, g := range axis.Groups {
 		if i < a.listed || g.Count > 0 {
-			kept = append(kept, i)
+			shown = append(shown, i)
 		}
 	}
-	return kept
+	return shown
 }
 
 // chosen is the axis with some of its groups.
-func chosen(axis *query.PivotAxis, kept []int) *query.PivotAxis {
-	return &query.PivotAxis{Field: axis.Field, Groups: pick(axis.Groups, kept)}
+func chosen(axis *query.PivotAxis, positions []int) *query.PivotAxis {
+	return &query.PivotAxis{Field: axis.Field, Groups: pick(axis.Groups, positions)}
 }
 
 // pick returns some of the elements of a list.
-func pick[T any](of []T, kept []int) []T {
-	picked := make([]T, 0, len(kept))
-	for _, i := range kept {
+func pick[T any](of []T, positions []int) []T {
+	picked := make([]T, 0, len(positions))
+	for _, i := range positions {
 		picked = append(picked, of[i])
 	}
 	return picked

@@ -144,8 +144,8 @@ func (a *apply) fates(ctx context.Context, d catalog.Dataset, all []merges.Candi
 	return fates, nil
 }
 
-// became returns, for the missing records of a page, the targets of their published merges.
-func (a *apply) became(
+// mergedInto returns, for the missing records of a page, the targets of their published merges.
+func (a *apply) mergedInto(
 	ctx context.Context, d catalog.Dataset, page []*work, ids []string, there map[string]jsontext.Value,
 ) (map[recordID]recordID, error) {
 	var gone []uuid.UUID
@@ -158,11 +158,11 @@ func (a *apply) became(
 	if err != nil {
 		return nil, err
 	}
-	became := make(map[recordID]recordID, len(merges))
+	mergedInto := make(map[recordID]recordID, len(merges))
 	for id, into := range merges {
-		became[recordID(id)] = recordID(into)
+		mergedInto[recordID(id)] = recordID(into)
 	}
-	return became, nil
+	return mergedInto, nil
 }
 
 // decideMerge completes the outcome of an entry that merges its record. The merge of a missing

@@ -168,7 +168,7 @@ func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]
 			return nil, err
 		}
 	}
-	became, err := a.became(ctx, d, page, ids, there)
+	mergedInto, err := a.mergedInto(ctx, d, page, ids, there)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +179,7 @@ func (a *apply) lookUp(ctx context.Context, d catalog.Dataset, page []*work) ([]
 	}
 	items := make([]*item, len(page))
 	for i, w := range page {
-		it := &item{work: *w, into: became[w.id]}
+		it := &item{work: *w, into: mergedInto[w.id]}
 		if it.public = there[ids[i]]; it.public != nil {
 			old, err := document.FromPublic(d, it.public)
 			if err != nil {

@@ -15,7 +15,7 @@ import (
 // records found to those to be erased. It returns the list at the end: the search adds the ids
 // of contacts that it finds by other values.
 func (e *Eraser) findAll(ctx context.Context, all []generation.Generation, values map[uuid.UUID]erasure.Values) (*erasure.Set, error) {
-	for anew, searched := e.Anew, int64(0); ; anew = false {
+	for rescan, searched := e.Rescan, int64(0); ; rescan = false {
 		set, err := e.Current(ctx)
 		if err != nil || set == nil {
 			return set, err
@@ -24,7 +24,7 @@ func (e *Eraser) findAll(ctx context.Context, all []generation.Generation, value
 		if err != nil {
 			return nil, err
 		}
-		s := searching{Eraser: e, set: set, list: list, values: values, searched: searched, anew: anew}
+		s := searching{Eraser: e, set: set, list: list, values: values, searched: searched, rescan: rescan}
 		if added, err := s.find(ctx, all); err != nil || added == 0 {
 			return set, err
 		}
@@ -38,9 +38,9 @@ type searching struct {
 	set    *erasure.Set
 	list   []erasure.Suppression
 	values map[uuid.UUID]erasure.Values
-	// searched is the position in the list up to which every generation was searched, unless anew.
+	// searched is the position in the list up to which every generation was searched, unless rescan.
 	searched int64
-	anew     bool
+	rescan   bool
 }
 
 // find returns how many ids it added to the list.
@@ -89,7 +89,7 @@ func (e searching) find(ctx context.Context, all []generation.Generation) (added
 			return 0, err
 		}
 		through = max(through, e.searched)
-		unknown := e.anew || slices.ContainsFunc(list, func(s erasure.Suppression) bool {
+		unknown := e.rescan || slices.ContainsFunc(list, func(s erasure.Suppression) bool {
 			_, given := values[s.ID]
 			return s.Removed == nil && s.Seq > through && !direct[s.ID] && !(given && (s.Kind == erasure.ID || hit[s.ID]))
 		})

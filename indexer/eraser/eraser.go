@@ -96,10 +96,10 @@ type Eraser struct {
 	WorkDir string
 	// Folders are the folders with dead letters that Finish cleans.
 	Folders []string
-	// Anew makes Finish search every generation, also those that were searched before: a
+	// Rescan makes Finish search every generation, also those that were searched before: a
 	// restored index can have records that were deleted from it.
-	Anew  bool
-	Retry elastic.Retry
+	Rescan bool
+	Retry  elastic.Retry
 	// Note, if set, receives messages for the operator.
 	Note func(string)
 	// Now is the clock; nil means the system's.

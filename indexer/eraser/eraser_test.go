@@ -508,7 +508,7 @@ func TestRestoredIndex(t *testing.T) {
 	report, err := indexer.Load(t.Context(), o)
 	fatal(t, err)
 	fatal(t, w.system.NoteSuppressedIn(t.Context(), report.Generation, 1_000))
-	w.Anew = true
+	w.Rescan = true
 	// Files of unfinished work are not changed; dead letters in others are removed.
 	open, closed := t.TempDir(), t.TempDir()
 	letter := `{"dataset":"contacts","record":{"id":"` + contact(1) + `","wrong":1}}` + "\n" + `{"dataset":"contacts","record":{"id":"` +

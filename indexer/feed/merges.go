@@ -79,9 +79,9 @@ func setMerges(
 	if len(gone) == 0 {
 		return nil
 	}
-	became, err := merges(ctx, d, gone)
+	mergedInto, err := merges(ctx, d, gone)
 	for i, c := range list {
-		if into, merged := became[c.ID]; merged && c.Op == changes.Delete {
+		if into, merged := mergedInto[c.ID]; merged && c.Op == changes.Delete {
 			list[i].Op, list[i].Into = changes.Merge, into
 		}
 	}

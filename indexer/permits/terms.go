@@ -12,7 +12,7 @@ import (
 func writeTerms(dir string, of ...*source.Description) error {
 	all := catalog.Sources{}
 	for _, d := range of {
-		all[d.Title] = catalog.SourceTerms{Page: said(d.Page), Licence: said(d.Licence), Attribution: said(d.Attribution), Terms: said(d.Terms)}
+		all[d.Title] = catalog.SourceTerms{Page: orNull(d.Page), Licence: orNull(d.Licence), Attribution: orNull(d.Attribution), Terms: orNull(d.Terms)}
 	}
 	path := filepath.Join(dir, catalog.SourcesFile)
 	if err := durable.ReplaceJSON(path, all); err != nil {
@@ -21,7 +21,7 @@ func writeTerms(dir string, of ...*source.Description) error {
 	return nil
 }
 
-func said(text string) *string {
+func orNull(text string) *string {
 	if text == "" {
 		return nil
 	}

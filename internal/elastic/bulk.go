@@ -172,14 +172,14 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 			return refused, fmt.Errorf("elasticsearch answered for %d items of a request with %d", n, len(portion))
 		}
 		retry.Pace.took(len(body), time.Since(began))
-		again := portion
+		retryable := portion
 		if err == nil {
 			var sorted sortedItems
 			if sorted, err = sortItems(portion, items); err != nil {
 				return append(refused, sorted.refused...), err
 			}
 			refused = append(refused, sorted.refused...)
-			if again, err = sorted.again, sorted.why; len(again) < len(portion) {
+			if retryable, err = sorted.retryable, sorted.why; len(retryable) < len(portion) {
 				pauses.progress()
 			}
 		}
@@ -189,7 +189,7 @@ func (c *Client) Bulk(ctx context.Context, alias string, b *Batch, retry Retry) 
 		} else if err == nil && limit < math.MaxInt/2 {
 			limit *= 2
 		}
-		pending = append(again[:len(again):len(again)], pending[len(portion):]...)
+		pending = append(retryable[:len(retryable):len(retryable)], pending[len(portion):]...)
 		if err != nil {
 			if err := pauses.wait(ctx, err); err != nil {
 				return refused, err
@@ -206,9 +206,9 @@ func isBusy(err error) bool {
 
 // sortedItems are the items of an answer by their class.
 type sortedItems struct {
-	again   []int // positions to retry
-	why     error // of one of them
-	refused []Refusal
+	retryable []int // positions to retry
+	why       error // of one of them
+	refused   []Refusal
 }
 
 // sortItems classifies the items of an answer. An error concerns the whole batch.
@@ -217,7 +217,7 @@ func sortItems(positions []int, items []bulkOutcome) (sorted sortedItems, err er
 		switch item.verdict() {
 		case acknowledged:
 		case transient:
-			sorted.again = append(sorted.again, positions[i])
+			sorted.retryable = append(sorted.retryable, positions[i])
 			if sorted.why == nil || item.Status == http.StatusTooManyRequests {
 				sorted.why = item.asError()
 			}

@@ -99,7 +99,7 @@ type State struct {
 
 // Restored reports whether Postgres or Elasticsearch was restored to an earlier time, given
 // the id of the last publication in Elasticsearch, zero for none.
-func (s State) Restored(kept uuid.UUID) bool {
-	is := uuid.NullUUID{UUID: kept, Valid: true}
-	return is != s.Latest && is != s.Publishing && is != s.Accepted && !slices.Contains(s.Abandoned, kept)
+func (s State) Restored(indexed uuid.UUID) bool {
+	is := uuid.NullUUID{UUID: indexed, Valid: true}
+	return is != s.Latest && is != s.Publishing && is != s.Accepted && !slices.Contains(s.Abandoned, indexed)
 }

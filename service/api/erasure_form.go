@@ -84,7 +84,7 @@ func (s erasureFormHandlers) askForErasure(ctx *gin.Context) error {
 	if err := s.form.Ask(c.Context(), strings.TrimSpace(sent.Get("email")), c.Client.Network); err != nil {
 		return err
 	}
-	renderErasure(ctx, http.StatusOK, erasureAsked)
+	renderErasure(ctx, http.StatusOK, erasureRequested)
 	return nil
 }
 
@@ -98,7 +98,7 @@ var (
 			h.P(h.Input(h.ID("email"), h.Name("email"), h.Type("email"), h.Required(), h.MaxLength("254"), h.AutoComplete("email"))),
 			h.Button(g.Text("Send the letter"))),
 	}
-	erasureAsked = []g.Node{
+	erasureRequested = []g.Node{
 		h.H1(g.Text("Look into your mail")),
 		h.P(g.Text("If this address is on file, a letter is on its way. It takes some minutes, and longer when many ask; there is one a day. " +
 			"Its link works for seven days.")),

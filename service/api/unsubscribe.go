@@ -75,8 +75,8 @@ func (s unsubscribeHandlers) unsubscribe(ctx *gin.Context) error {
 	if ctx.Request.Method == http.MethodPost {
 		// Only the button to subscribe again sends this. Mail programs send anything else, mostly
 		// multipart/form-data.
-		again := string(c.RawBody) == "again=1"
-		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, again); err != nil {
+		subscribe := string(c.RawBody) == "again=1"
+		if err := s.Unsubscribe.SetWantsMail(c.Context(), in, user, subscribe); err != nil {
 			return err
 		}
 	}

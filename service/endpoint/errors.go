@@ -288,10 +288,10 @@ var issueSchema = schema.Named("Issue", schema.Object(
 ))
 
 // errorCodes are the codes of errorTable that keep selects, in order.
-func errorCodes(keep func(fault.Code, errorRow) bool) *schema.Schema {
+func errorCodes(selects func(fault.Code, errorRow) bool) *schema.Schema {
 	var codes []fault.Code
 	for code, row := range errorTable {
-		if keep(code, row) {
+		if selects(code, row) {
 			codes = append(codes, code)
 		}
 	}

@@ -58,13 +58,13 @@ func (l *ready) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	made := &recorder{header: w.Header()}
 	l.next.ServeHTTP(made, r)
-	l.keep(key, made)
+	l.cache(key, made)
 	w.WriteHeader(made.status)
 	_, _ = w.Write(made.body.Bytes())
 }
 
-// keep caches the result of an answer, if it has one.
-func (l *ready) keep(key string, made *recorder) {
+// cache caches the result of an answer, if it has one.
+func (l *ready) cache(key string, made *recorder) {
 	var answer struct{ Result json.RawMessage }
 	if made.status != http.StatusOK || !strings.HasPrefix(made.header.Get("Content-Type"), "application/json") ||
 		json.Unmarshal(made.body.Bytes(), &answer) != nil || answer.Result == nil {

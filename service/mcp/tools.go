@@ -231,9 +231,9 @@ const (
 	// The maximum searches of a call of search_many, and records of each.
 	maxSearches = 20
 	manyLimit   = 2
-	// unasked is how many records a call may write without asking.
-	unasked  = 10
-	maxItems = 100
+	// maxUnconfirmed is how many records a call may write without asking.
+	maxUnconfirmed = 10
+	maxItems       = 100
 )
 
 // datasets are the global datasets, books the ones that a workspace can save, and matched the

@@ -141,7 +141,7 @@ func updateBook(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult
 	if in.Action == "delete" {
 		what = fmt.Sprintf("This takes %d %s out of the workspace's book, and deletes what it keeps on them.", n, in.Dataset)
 	}
-	return c.write(ctx, r, n > unasked, what)
+	return c.write(ctx, r, n > maxUnconfirmed, what)
 }
 
 // write runs a batch, after the user's consent if it is needed.
@@ -155,7 +155,7 @@ func (c *call) write(ctx context.Context, r request, ask bool, what string) (*sd
 	case !ask:
 		r.key = c.caller.Key
 	default:
-		return c.ask(what, 0, fmt.Sprintf("Or write at most %d records in a call.", unasked)), nil
+		return c.ask(what, 0, fmt.Sprintf("Or write at most %d records in a call.", maxUnconfirmed)), nil
 	}
 	a, refused, err := c.send(ctx, r)
 	if refused != nil || err != nil {
@@ -325,7 +325,7 @@ func changeViewRecords(ctx context.Context, c *call, in arguments, path string) 
 		r.path, r.body = path+"/records/add/batch", object{"inputs": inputs}
 		what = fmt.Sprintf("This adds %d records to a View of the workspace.", len(ids))
 	}
-	return c.write(ctx, r, len(ids) > unasked, what)
+	return c.write(ctx, r, len(ids) > maxUnconfirmed, what)
 }
 
 func findSkills(ctx context.Context, c *call, in arguments) (*sdk.CallToolResult, error) {

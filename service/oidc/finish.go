@@ -107,11 +107,11 @@ func (s *SignIn) finish(ctx context.Context, f flow, answer url.Values) (g sessi
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(f.Nonce)) != 1 {
 		return g, reason("the nonce is another sign-in's")
 	}
-	said, err := s.claims(ctx, p, token, id)
+	claimed, err := s.claims(ctx, p, token, id)
 	if err != nil {
 		return g, err
 	}
-	g, err = s.admission.admit(ctx, said)
+	g, err = s.admission.admit(ctx, claimed)
 	g.Subject, g.Refresh = id.Subject, token.RefreshToken
 	return g, err
 }
@@ -183,29 +183,29 @@ func (s *SignIn) verify(ctx context.Context, by *oidc.IDTokenVerifier, token *oa
 
 // claims returns the provider's claims about a person. Some put the address into the ID
 // token, others only into the userinfo answer.
-func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (said claims, err error) {
+func (s *SignIn) claims(ctx context.Context, p *provider, token *oauth2.Token, id *oidc.IDToken) (claimed claims, err error) {
 	var raw json.RawMessage
 	if err := id.Claims(&raw); err != nil {
-		return said, err
+		return claimed, err
 	}
-	said = claims{subject: id.Subject, raw: []json.RawMessage{raw}}
-	found, err := said.profile()
+	claimed = claims{subject: id.Subject, raw: []json.RawMessage{raw}}
+	found, err := claimed.profile()
 	if err != nil || found.Email != "" && s.c.Workspace.IsZero() || p.UserInfoEndpoint() == "" {
-		return said, err
+		return claimed, err
 	}
 	more, err := s.userInfo(ctx, p, token)
 	switch {
 	case err != nil && found.Email != "":
-		said.partial = true
-		return said, nil // the ID token identified them
+		claimed.partial = true
+		return claimed, nil // the ID token identified them
 	case err != nil:
-		return said, err
+		return claimed, err
 	}
-	said.raw = append(said.raw, more)
+	claimed.raw = append(claimed.raw, more)
 	if _, err := auth.ReadProfile(more, id.Subject); err != nil {
-		return said, ambiguous
+		return claimed, ambiguous
 	}
-	return said, nil
+	return claimed, nil
 }
 
 func (s *SignIn) userInfo(ctx context.Context, p *provider, token *oauth2.Token) (raw json.RawMessage, err error) {
@@ -248,16 +248,16 @@ func (s *SignIn) Renew(ctx context.Context, g session.Grant) (next string, err e
 		s.c.Log.Warn("a session could not be renewed", "issuer", s.c.Issuer, "error", reasonOf(err))
 		return "", err
 	}
-	said := claims{subject: g.Subject}
+	claimed := claims{subject: g.Subject}
 	if token.Extra("id_token") != nil {
 		id, err := s.verify(ctx, p.renewed, token)
 		if err != nil || id.Subject != g.Subject {
 			return "", fault.Wrap(err, fault.Unauthorized, "the provider renewed another session")
 		}
-		if said, err = s.claims(ctx, p, token, id); err != nil {
+		if claimed, err = s.claims(ctx, p, token, id); err != nil {
 			s.c.Log.Warn("the claims of a renewed session cannot be read", "issuer", s.c.Issuer, "error", reasonOf(err))
-			said = claims{subject: g.Subject}
+			claimed = claims{subject: g.Subject}
 		}
 	}
-	return token.RefreshToken, s.admission.renewed(ctx, g, said)
+	return token.RefreshToken, s.admission.renewed(ctx, g, claimed)
 }

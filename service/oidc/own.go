@@ -192,13 +192,13 @@ func (o *Own) of(ctx context.Context, in workspace.ID) (*own, error) {
 		Workspace: in, Client: o.c.Client, Keys: o.c.Keys, Now: o.c.Now, Log: o.c.Log.With("workspace_id", in.String()),
 	}, found, o.c.Flows, maxOwnFinishing)
 	if len(o.known) >= maxOwn {
-		o.forgetOldest()
+		o.evictOldest()
 	}
 	o.known[in] = found
 	return found, nil
 }
 
-func (o *Own) forgetOldest() {
+func (o *Own) evictOldest() {
 	var oldest *own
 	for _, k := range o.known {
 		if oldest == nil || k.read.Before(oldest.read) {
@@ -217,8 +217,8 @@ func (p *own) admit(ctx context.Context, id claims) (g session.Grant, err error)
 	if !profile.EmailVerified && !id.domainVerified() {
 		return g, fault.New(fault.Forbidden, "the provider does not say that the address is verified")
 	}
-	who, said := p.person(id, profile.Email, profile.Name)
-	if !said {
+	who, rolesKnown := p.person(id, profile.Email, profile.Name)
+	if !rolesKnown {
 		return g, &failure{Away, reason("the provider does not say the claim of roles now")}
 	}
 	u, err := p.c.Store.Admit(ctx, p.in, who, p.c.Now())
@@ -252,8 +252,8 @@ func (p *own) renewed(ctx context.Context, g session.Grant, id claims) error {
 
 // person returns the person that the claims describe. An answer without the claim of roles
 // leaves the role unchanged: providers omit claims that are too long, or were not requested.
-// said is false if the claim is at another address, or the provider did not answer.
-func (p *own) person(id claims, email, name string) (who identity.Person, said bool) {
+// rolesKnown is false if the claim is at another address, or the provider did not answer.
+func (p *own) person(id claims, email, name string) (who identity.Person, rolesKnown bool) {
 	who = identity.Person{
 		Provider: p.provider.ID, Issuer: p.provider.Issuer, Subject: id.subject, Email: email, Name: name, Silent: len(id.raw) == 0,
 	}
@@ -282,8 +282,8 @@ func (c claims) elsewhere(name string) bool {
 // domainVerified reports whether Microsoft's provider says that the domain of the address is
 // verified: it has no email_verified.
 func (c claims) domainVerified() bool {
-	said := c.claim("xms_edov")
-	return slices.Contains([]string{"true", "1", `"1"`, `"true"`}, string(said))
+	verified := c.claim("xms_edov")
+	return slices.Contains([]string{"true", "1", `"1"`, `"true"`}, string(verified))
 }
 
 // claim returns a claim from the first object that has it, nil for none.

@@ -28,7 +28,7 @@ var violations = map[string]func(error) *fault.Error{
 	"records_delivered_workspace":    unknownWorkspace,
 	"key_policies_workspace":         unknownWorkspace,
 	"identity_domains_workspace":     unknownWorkspace,
-	"identity_domains_proved":        provedElsewhere,
+	"identity_domains_proved":        provedByAnother,
 	"identity_providers_workspace":   unknownWorkspace,
 	"api_key_workspaces_workspace":   unknownWorkspace,
 	"api_keys_workspace":             unknownWorkspace,
@@ -76,7 +76,7 @@ func unknownWorkspace(err error) *fault.Error {
 	return fault.Wrap(err, fault.NotFound, "there is no workspace with this id")
 }
 
-func provedElsewhere(err error) *fault.Error {
+func provedByAnother(err error) *fault.Error {
 	return fault.Wrap(err, fault.Forbidden, "another workspace has proved this domain: it must give the domain up first")
 }
 

@@ -71,7 +71,7 @@ func (s *Store) InsertInvitation(
 		folded := workspace.FoldEmail(r.Email)
 		// Lock the open invitation before reading members: this waits for an
 		// acceptance that is in progress, and then sees the new member.
-		if err := revokeFormer(ctx, tx, in, folded, r, func(role people.Role) error {
+		if err := revokePrevious(ctx, tx, in, folded, r, func(role people.Role) error {
 			locked.Target = role
 			return guard(locked)
 		}); err != nil {
@@ -119,9 +119,9 @@ func (s *Store) InsertInvitation(
 	return schedule, err
 }
 
-// revokeFormer revokes the invitation that a new one replaces. If a pending one is not to
+// revokePrevious revokes the invitation that a new one replaces. If a pending one is not to
 // be replaced, the error is fault.AlreadyInvited; otherwise permit decides.
-func revokeFormer(
+func revokePrevious(
 	ctx context.Context,
 	tx pgx.Tx,
 	in workspace.ID,

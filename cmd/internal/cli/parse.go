@@ -282,7 +282,7 @@ func record(model *kong.Application) *values {
 	v := &values{faults: map[*kong.Value]string{}, given: map[*kong.Value]bool{}}
 	_ = kong.Visit(model.Node, func(node kong.Visitable, next kong.Next) error {
 		if value, ok := node.(*kong.Value); ok {
-			if before, again := value.Mapper.(*recorder); again {
+			if before, recorded := value.Mapper.(*recorder); recorded {
 				before.values = v
 			} else {
 				value.Mapper = &recorder{value.Mapper, v}

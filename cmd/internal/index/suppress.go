@@ -383,7 +383,7 @@ func (c *suppressImport) Run(ctx context.Context, s *cli.Streams) error {
 			return err
 		}
 		_, _ = fmt.Fprintf(s.Err, "suppressions added: %d of %d\n", added, len(list))
-		e.Anew = true
+		e.Rescan = true
 		return c.finish(ctx, s, e, nil)
 	})
 }

@@ -207,8 +207,8 @@ func (c *Export) Run(ctx context.Context, s *cli.Streams) error {
 	e := exporting{target: t, request: q, file: file, shown: shown, rows: ndjsonRows{}, budget: c.budget()}
 	if c.View != "" {
 		e.unchanged = func(ctx context.Context) error {
-			again, err := c.find(ctx, api)
-			if err == nil && !slices.Equal(again.definition, t.definition) {
+			current, err := c.find(ctx, api)
+			if err == nil && !slices.Equal(current.definition, t.definition) {
 				err = errViewChanged
 			}
 			return err

@@ -77,10 +77,10 @@ func (c *folderCopy) write(_ context.Context, changes []change, next *followStat
 		return err
 	}
 	next.Logged += int64(len(b))
-	return c.keep(next)
+	return c.storeState(next)
 }
 
-func (c *folderCopy) keep(state *followState) error {
+func (c *folderCopy) storeState(state *followState) error {
 	raw, err := state.encode()
 	if err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c *folderCopy) settle(_ context.Context, next *followState) error {
 		}
 	}
 	next.Logged = 0
-	if err := c.keep(next); err != nil {
+	if err := c.storeState(next); err != nil {
 		return err
 	}
 	return c.log.Truncate(0)

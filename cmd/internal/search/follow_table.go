@@ -93,8 +93,8 @@ func (c *tableCopy) exec(ctx context.Context, on executor, statement string, arg
 	return tag.RowsAffected(), err
 }
 
-// keep runs statements and stores the state in one transaction.
-func (c *tableCopy) keep(ctx context.Context, next *followState, do func(tx pgx.Tx) error) error {
+// storeState runs statements and stores the state in one transaction.
+func (c *tableCopy) storeState(ctx context.Context, next *followState, do func(tx pgx.Tx) error) error {
 	raw, err := next.encode()
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (c *tableCopy) write(ctx context.Context, changes []change, next *followSta
 		}
 		ids, records = append(ids, change.id), append(records, string(change.record))
 	}
-	return c.keep(ctx, next, func(tx pgx.Tx) error {
+	return c.storeState(ctx, next, func(tx pgx.Tx) error {
 		if next.Phase == followingOn {
 			if _, err := c.exec(ctx, tx, `DELETE FROM {copy} WHERE id = ANY($1)`, gone); err != nil {
 				return err
@@ -147,7 +147,7 @@ func (c *tableCopy) write(ctx context.Context, changes []change, next *followSta
 }
 
 func (c *tableCopy) settle(ctx context.Context, next *followState) error {
-	return c.keep(ctx, next, func(tx pgx.Tx) error {
+	return c.storeState(ctx, next, func(tx pgx.Tx) error {
 		for _, statement := range []string{
 			`DELETE FROM {copy} AS c WHERE NOT EXISTS (SELECT FROM {staged} AS s WHERE s.id = c.id)`,
 			fmt.Sprintf(upsert, `{staged} WHERE true`), // without WHERE, ON would belong to a join

@@ -109,7 +109,7 @@ func (f *following) read(ctx context.Context) error {
 // not nil, is called with each.
 func (f *following) follow(ctx context.Context, wait time.Duration, seen func(recordID)) error {
 	q := client.ChangesRequest{Records: true, Filters: f.request.Filters, Wait: wait}
-	for said := false; ; {
+	for reported := false; ; {
 		caughtUp, err := f.next(ctx, q, seen)
 		if f.state.Logged > 0 && (err != nil || caughtUp || f.state.Logged > longestLog) {
 			if err := f.copy.settle(ctx, &f.state); err != nil {
@@ -119,9 +119,9 @@ func (f *following) follow(ctx context.Context, wait time.Duration, seen func(re
 		if err != nil || caughtUp && f.once {
 			return err
 		}
-		if caughtUp && !said {
+		if caughtUp && !reported {
 			f.shown.note("equal to the data after " + cli.Grouped(f.state.Rows) + " rows; following its changes until it is interrupted")
-			said = true
+			reported = true
 		}
 		if q.Wait = 0; caughtUp {
 			q.Wait = changesWait
