@@ -232,7 +232,7 @@ func TestSwitchedLoadIsPublished(t *testing.T) {
 		return false
 	}, nil)
 	resumed := w.load(t, o)
-	if diff := gocmp.Diff([]string{first.Generation, first.Generation}, l.heard); diff != "" ||
+	if diff := gocmp.Diff([]string{first.Generation, first.Generation}, l.switched); diff != "" ||
 		resumed.Generation != first.Generation || resumed.Documents() != 200 {
 		t.Error(diff, resumed)
 	}

@@ -121,8 +121,8 @@ func TestGenerationsAndRollback(t *testing.T) {
 	if n := w.search(t, "accounts", `{}`).Hits.Total.Value; n != 2 {
 		t.Errorf("%d accounts are found", n)
 	}
-	if !slices.Equal(notified.heard, []string{first.Generation}) {
-		t.Errorf("heard %v", notified.heard)
+	if !slices.Equal(notified.switched, []string{first.Generation}) {
+		t.Errorf("notified of %v", notified.switched)
 	}
 	// There is nothing before it, and the way back has to be named.
 	if _, err := generation.Rollback(t.Context(), o, ""); fault.CodeOf(err) != fault.BadRequest ||

@@ -130,13 +130,13 @@ func TestSwitchIsAtomic(t *testing.T) {
 }
 
 type listener struct {
-	heard []string
-	check func(generation string)
-	err   error
+	switched []string
+	check    func(generation string)
+	err      error
 }
 
 func (l *listener) Switched(_ context.Context, generation string) error {
-	l.heard = append(l.heard, generation)
+	l.switched = append(l.switched, generation)
 	l.check(generation)
 	return l.err
 }
@@ -155,7 +155,7 @@ func TestListenerHearsAfterTheSwitch(t *testing.T) {
 	o := w.options(folder(t, simple(1)))
 	o.Listener = l
 	report := w.load(t, o)
-	if diff := cmp.Diff([]string{report.Generation}, l.heard); diff != "" {
+	if diff := cmp.Diff([]string{report.Generation}, l.switched); diff != "" {
 		t.Error(diff)
 	}
 	l.err = errors.New("cannot hear")

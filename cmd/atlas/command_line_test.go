@@ -19,14 +19,14 @@ import (
 	"atlas/cmd/internal/server"
 )
 
-// said is what a command printed, and its exit status.
-type said struct {
+// output is what a command printed, and its exit status.
+type output struct {
 	status   int
 	out, err string
 }
 
 // atlas runs the program as a process of its own, with these variables alone.
-func atlasWith(t *testing.T, env []string, args ...string) said {
+func atlasWith(t *testing.T, env []string, args ...string) output {
 	t.Helper()
 	var out, errs bytes.Buffer
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0], args...)
@@ -35,7 +35,7 @@ func atlasWith(t *testing.T, env []string, args ...string) said {
 	if err := command.Run(); err != nil && command.ProcessState == nil {
 		t.Fatal(err)
 	}
-	return said{command.ProcessState.ExitCode(), out.String(), errs.String()}
+	return output{command.ProcessState.ExitCode(), out.String(), errs.String()}
 }
 
 // complete is a configuration of atlas serve that needs no backend to be checked.
@@ -79,7 +79,7 @@ func TestServeNamesBackendsItCannotUse(t *testing.T) {
 		address.Path = "/nowhere"
 		c.PostgresURL = address.String()
 	})
-	for _, said := range []struct {
+	for _, output := range []struct {
 		by                   *service
 		message, key, detail string
 	}{
@@ -88,10 +88,10 @@ func TestServeNamesBackendsItCannotUse(t *testing.T) {
 		{s, "--drain-pause (ATLAS_DRAIN_PAUSE) is more than half of --drain (ATLAS_DRAIN), and cut to that", "pause", "1s"},
 		{unused, "Postgres cannot be used yet; trying on", "error", "does not exist (SQLSTATE 3D000)"},
 	} {
-		waitFor(t, "the log says: "+said.message, func() bool { return len(said.by.lines(said.message)) > 0 })
-		text, _ := said.by.lines(said.message)[0][said.key].(string)
-		if !strings.Contains(text, said.detail) || strings.Contains(text, "try again") {
-			t.Errorf("%s: %s", said.message, text)
+		waitFor(t, "the log says: "+output.message, func() bool { return len(output.by.lines(output.message)) > 0 })
+		text, _ := output.by.lines(output.message)[0][output.key].(string)
+		if !strings.Contains(text, output.detail) || strings.Contains(text, "try again") {
+			t.Errorf("%s: %s", output.message, text)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func TestTakenPortIsTheOnlyFault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said := s.log.String(); strings.Contains(said, "cancel") {
-		t.Errorf("it says\n%s", said)
+	if output := s.log.String(); strings.Contains(output, "cancel") {
+		t.Errorf("it says\n%s", output)
 	}
 }
 

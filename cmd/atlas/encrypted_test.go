@@ -40,7 +40,7 @@ func TestEncryptedBackends(t *testing.T) {
 	trusted := backends.RedisURL + "?" + url.Values{"ca": {backends.CAFile}}.Encode()
 	s := prepareOn(t, &pgtest.Databases{Name: "encrypted", URLs: urls}, 1000, func(c *server.Config) { c.RedisURL = trusted })
 	s.serve(t)
-	s.searchesAndKeeps(t)
+	s.searchAndWrite(t)
 	if a := s.call("GET", "/data/usage", s.key, ""); a.status != http.StatusOK || !strings.Contains(string(a.raw), `"used_credits":`) {
 		t.Errorf("usage: %d %s", a.status, a.raw)
 	}

@@ -79,7 +79,7 @@ func (w *tripwire) forward(from, to net.Conn) {
 
 // send sends a request with a key and returns the status, whether the answer is a replay, and
 // the body. Without an answer the status is 0.
-func send(t *testing.T, base, token, idempotencyKey, path, body string) (status int, again bool, wait time.Duration, text []byte) {
+func send(t *testing.T, base, token, idempotencyKey, path, body string) (status int, replayed bool, wait time.Duration, text []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+path, strings.NewReader(body))
 	if err != nil {
@@ -135,7 +135,7 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			killed, kept := 0, 0
+			killed, stored := 0, 0
 			for at := 1; ; at += c.every {
 				if at > 200 {
 					t.Fatal("a request that never ends")
@@ -157,19 +157,19 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 				}
 				// The repetition, as clients send it.
 				for deadline := time.Now().Add(time.Minute); ; {
-					again, replayed, wait, text := send(t, s.base, key, "k", c.path, c.body)
-					if again == http.StatusOK {
+					repeated, replayed, wait, text := send(t, s.base, key, "k", c.path, c.body)
+					if repeated == http.StatusOK {
 						if status == http.StatusOK && !replayed {
 							t.Errorf("chunk %d: the first was answered, and the repetition is not its answer: %s", at, text)
 						}
 						if replayed {
-							kept++
+							stored++
 						}
 						break
 					}
-					if again != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 ||
+					if repeated != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 ||
 						time.Now().After(deadline) {
-						t.Fatalf("chunk %d: %d %s", at, again, text)
+						t.Fatalf("chunk %d: %d %s", at, repeated, text)
 					}
 					time.Sleep(wait) // as Retry-After asks
 				}
@@ -182,7 +182,7 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 				}
 				killed++
 			}
-			t.Logf("killed %d times; %d of the repetitions got a kept answer", killed, kept)
+			t.Logf("killed %d times; %d of the repetitions got a stored answer", killed, stored)
 			if killed < 3 {
 				t.Errorf("killed %d times", killed)
 			}

@@ -148,7 +148,7 @@ func TestSecuredElasticsearch(t *testing.T) {
 				c.change(&config.Elastic)
 			})
 			if c.serves {
-				s.searchesAndKeeps(t)
+				s.searchAndWrite(t)
 			} else {
 				s.isUnavailable(t)
 			}
@@ -160,8 +160,8 @@ func TestSecuredElasticsearch(t *testing.T) {
 	}
 }
 
-// searchesAndKeeps searches the global records and reads their release, and writes and searches a book.
-func (s *service) searchesAndKeeps(t *testing.T) {
+// searchAndWrite searches the global records and reads their release, and writes and searches a book.
+func (s *service) searchAndWrite(t *testing.T) {
 	t.Helper()
 	if a := s.call("GET", "/health/ready", "", ""); a.status != http.StatusOK {
 		t.Fatalf("readiness: %d %s\n%s", a.status, a.raw, s.log)

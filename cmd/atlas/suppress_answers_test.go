@@ -36,8 +36,8 @@ type surroundings struct {
 	hook    string
 	cursors map[string]string
 
-	mu    sync.Mutex
-	heard []string
+	mu       sync.Mutex
+	received []string
 }
 
 // surround makes them. The person must be in the book.
@@ -48,7 +48,7 @@ func (w writable) surround() *surroundings {
 		body, _ := io.ReadAll(r.Body)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.heard = append(s.heard, string(body))
+		s.received = append(s.received, string(body))
 		rw.WriteHeader(http.StatusServiceUnavailable) // so that deliveries wait
 	}))
 	w.t.Cleanup(receiver.Close)
@@ -132,7 +132,7 @@ func (s *surroundings) wantErased(ids ...string) {
 			WHERE lane = $1 AND payload->>'event' = 'record.deleted' AND payload->'data'->>'id' = $2`, s.hook, ada)) > 0
 	})
 	s.mu.Lock()
-	for _, body := range s.heard {
+	for _, body := range s.received {
 		if shows(body) {
 			w.t.Errorf("a webhook: %s", body)
 		}
@@ -191,8 +191,8 @@ func (w writable) agents(tool, arguments string) string {
 	return string(text)
 }
 
-// asked are requests that can show the person. Answers may repeat their words.
-func (w writable) asked(view string) map[string]func() string {
+// requestsFor are requests that can show the person. Answers may repeat their words.
+func (w writable) requestsFor(view string) map[string]func() string {
 	const byName = `{"query":"Quillfeather","limit":5,"highlight":true}`
 	const address = `{"filters":{"email":{"value":"` + adaEmail + `"}}`
 	post := func(path, body string) func() string {
@@ -240,7 +240,7 @@ func (w writable) asked(view string) map[string]func() string {
 func (w writable) wantAnswers(when, view string, there bool) {
 	w.t.Helper()
 	shown := 0
-	for what, ask := range w.asked(view) {
+	for what, ask := range w.requestsFor(view) {
 		if there {
 			if shows(ask()) {
 				shown++

@@ -155,14 +155,14 @@ func (c conversation) converse(view, changes, ofWorkspace string) {
 func (c conversation) asks(byUser bool, method, path, body string) {
 	c.t.Helper()
 	a := c.ok(byUser, method, path, body)
-	again := asked{ByUser: byUser, Method: method, Path: path, Answer: a.raw}
+	again := recordedRequest{ByUser: byUser, Method: method, Path: path, Answer: a.raw}
 	if byUser {
 		again.Path = c.here(path)
 	}
 	if body != "" {
 		again.Body = json.RawMessage(body)
 	}
-	c.of.Asked = append(c.of.Asked, again)
+	c.of.Requests = append(c.of.Requests, again)
 }
 
 // pages asks for a page, and for the next one as asks does.
@@ -178,7 +178,7 @@ func (c conversation) pages(byUser bool, method, path, body string) {
 	default:
 		c.asks(byUser, method, path, strings.TrimSuffix(body, "}")+`,"search_after":"`+c.member(first, "metadata", "search_after")+`"}`)
 	}
-	if last := c.of.Asked[len(c.of.Asked)-1].Answer; bytes.Contains(last, []byte(`"data":[]`)) || bytes.Contains(last, []byte(`"items":[]`)) {
+	if last := c.of.Requests[len(c.of.Requests)-1].Answer; bytes.Contains(last, []byte(`"data":[]`)) || bytes.Contains(last, []byte(`"items":[]`)) {
 		c.t.Errorf("the second page of %s %s is empty: %s", path, body, last)
 	}
 }

@@ -47,15 +47,15 @@ const (
 
 // released is what clients of a release have, and the answers that they got.
 type released struct {
-	Workspace workspace.ID     `json:"workspace"`
-	User      workspace.UserID `json:"user"`
-	Email     string           `json:"email"`
-	Keys      []string         `json:"keys"` // of all forms; the first one may do everything
-	Asked     []asked          `json:"asked"`
+	Workspace workspace.ID      `json:"workspace"`
+	User      workspace.UserID  `json:"user"`
+	Email     string            `json:"email"`
+	Keys      []string          `json:"keys"` // of all forms; the first one may do everything
+	Requests  []recordedRequest `json:"asked"`
 }
 
-// asked is a request, which may continue a cursor, and its answer.
-type asked struct {
+// recordedRequest is a request, which may continue a cursor, and its answer.
+type recordedRequest struct {
 	ByUser bool            `json:"by_user,omitzero"` // not by the first key
 	Method string          `json:"method"`
 	Path   string          `json:"path"`
@@ -130,8 +130,8 @@ func upgradeFrom(t *testing.T, folder string) {
 		}
 	}
 	user := must(auth.Mint(testSecret, auth.Claims{User: of.User, Email: of.Email, Name: "Mia"}, time.Hour))(t)
-	for _, a := range of.Asked {
-		w.asksAgain(a, user)
+	for _, a := range of.Requests {
+		w.repeatRequest(a, user)
 	}
 	var verified []operator.VerifyReport
 	cli.json(&verified, "audit", "verify", "--workspace="+of.Workspace.String())
@@ -194,8 +194,8 @@ func (w writable) loadArgs(dir string) []string {
 	}
 }
 
-// asksAgain repeats a request of a release. The answer may have more members, but not fewer.
-func (w writable) asksAgain(a asked, user string) {
+// repeatRequest repeats a request of a release. The answer may have more members, but not fewer.
+func (w writable) repeatRequest(a recordedRequest, user string) {
 	w.t.Helper()
 	by := w.key
 	if a.ByUser {
@@ -279,11 +279,11 @@ func restore(t *testing.T, folder string) (w writable, of released) {
 		t.Fatal(err)
 	}
 	for line := range bytes.Lines(w.settled(unzipped(t, filepath.Join(folder, elasticFile)))) {
-		var again written
-		if err := json.Unmarshal(line, &again); err != nil {
+		var write written
+		if err := json.Unmarshal(line, &write); err != nil {
 			t.Fatal(err)
 		}
-		w.writesAgain(again)
+		w.repeatWrite(write)
 	}
 	// Indices are known by ids that Elasticsearch gives.
 	all := must(directElastic(t).Indices(t.Context(), w.config.HeldIndexPrefix+"*"))(t)
@@ -316,19 +316,19 @@ func (w writable) database() string {
 	return strings.TrimPrefix(must(url.Parse(w.config.PostgresSystemURL))(w.t).Path, "/")
 }
 
-// writesAgain repeats a request to Elasticsearch.
-func (w writable) writesAgain(again written) {
+// repeatWrite repeats a request to Elasticsearch.
+func (w writable) repeatWrite(write written) {
 	w.t.Helper()
 	r := must(http.NewRequestWithContext(
-		w.t.Context(), again.Method, backends.Elasticsearch(w.t)+again.Path, strings.NewReader(again.Body),
+		w.t.Context(), write.Method, backends.Elasticsearch(w.t)+write.Path, strings.NewReader(write.Body),
 	))(w.t)
-	if again.Type != "" {
-		r.Header.Set("Content-Type", again.Type)
+	if write.Type != "" {
+		r.Header.Set("Content-Type", write.Type)
 	}
 	res := must(http.DefaultClient.Do(r))(w.t)
 	defer res.Body.Close()
 	if said := must(io.ReadAll(res.Body))(w.t); res.StatusCode >= 300 {
-		w.t.Fatalf("%s %s: %d %s", again.Method, again.Path, res.StatusCode, said)
+		w.t.Fatalf("%s %s: %d %s", write.Method, write.Path, res.StatusCode, said)
 	}
 }
 

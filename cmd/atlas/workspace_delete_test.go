@@ -168,7 +168,7 @@ func TestDeletedWorkspace(t *testing.T) {
 	ofMia, ofNoraHere := s.signIn(mia.ID, identity.Own{}), s.signIn(nora.ID, own)
 	ofNora := s.signIn(nora.ID, identity.Own{})
 	// The provider still has a removed person.
-	former := s.known("former@example.com")
+	removed := s.known("former@example.com")
 	elsewhere := "?workspace_id=" + other.ID.String()
 	theirs := `{"contact_id":"` + ids[0] + `","notes":"theirs"}`
 	if a := s.call("POST", "/workspace/contacts/upsert"+elsewhere, both, theirs); a.status != http.StatusOK {
@@ -245,7 +245,7 @@ func TestDeletedWorkspace(t *testing.T) {
 	if left := s.placesOf(mia.ID.String()); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of the member: %v", left)
 	}
-	if left := s.placesOf(former); len(left) != 1 || left[0] != "audit_events" {
+	if left := s.placesOf(removed); len(left) != 1 || left[0] != "audit_events" {
 		t.Errorf("of who was a member: %v", left)
 	}
 	if ofMia() || ofNoraHere() || !ofNora() {

@@ -66,10 +66,10 @@ func (s *serving) addAlone(all []*compared) {
 	for _, c := range all {
 		for _, r := range c.one {
 			recorder.take()
-			again := *r
-			again.URL = must(url.Parse(server.Base))
-			again.URL.Path, again.URL.RawQuery = r.URL.Path, r.URL.RawQuery
-			must(s.client.Check(s.ctx, &again, nil))
+			repeated := *r
+			repeated.URL = must(url.Parse(server.Base))
+			repeated.URL.Path, repeated.URL.RawQuery = r.URL.Path, r.URL.RawQuery
+			must(s.client.Check(s.ctx, &repeated, nil))
 			direct, _, _ := recorder.last(r)
 			c.alone = append(c.alone, direct)
 		}

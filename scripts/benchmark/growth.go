@@ -150,17 +150,17 @@ func (c *growthCmd) size(run *run, r *growthReport, before machine, n int, recor
 	}
 	if searches {
 		i.bothWays(c.Requests, c.Seed, func(s *sides) { c.searches(s, r, n) })
-		check(c.keep(r))
+		check(c.save(r))
 	}
 	if pages {
 		i.serving(i.newKey(), func(s *serving) { c.pages(s, r) })
-		check(c.keep(r))
+		check(c.save(r))
 	}
 	if books {
 		i.serving(i.newKey(), func(s *serving) { c.books(s, r) })
 	}
 	r.Taken = append(r.Taken, minutesTaken{records, time.Since(began).Minutes()})
-	check(c.keep(r))
+	check(c.save(r))
 }
 
 // projectsShare of the records of a dataset are projects, in percent; signals are

@@ -14,8 +14,8 @@ import (
 // picturesDir is the folder of the pictures, next to the file that shows them.
 const picturesDir = "growth"
 
-// keep writes the results so far: a run takes hours, and its last part may fail.
-func (c *growthCmd) keep(r *growthReport) error {
+// save writes the results so far: a run takes hours, and its last part may fail.
+func (c *growthCmd) save(r *growthReport) error {
 	if c.Write == "" {
 		return nil
 	}

@@ -101,7 +101,7 @@ func TestGrowthIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := growthCmd{Output: report.Output{Write: file}}
-	if err := c.keep(aGrowth()); err != nil {
+	if err := c.save(aGrowth()); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(file)

@@ -66,8 +66,8 @@ type way struct {
 	Judged []relevance.Judged `json:"judged"`
 }
 
-// askedAgain is the name of the way with a second search, as people use it.
-const askedAgain = "Atlas, asked again with `did_you_mean` where nothing was found"
+// withDidYouMean is the name of the way with a second search, as people use it.
+const withDidYouMean = "Atlas, asked again with `did_you_mean` where nothing was found"
 
 func (c *relevanceCmd) on(i *installation) {
 	r := relevanceReport{worst: c.Worst}
@@ -119,7 +119,7 @@ func (c *relevanceCmd) judge(i *installation, r *relevanceReport, world relevanc
 	caller := server.By(i.Workspace(workspace.MaxCeiling))
 	judge("Atlas, `\"words\": \"exact\"`", atlasFinder(caller, "exact", false))
 	judge("Atlas", atlasFinder(caller, "forms", false))
-	judge(askedAgain, atlasFinder(caller, "forms", true))
+	judge(withDidYouMean, atlasFinder(caller, "forms", true))
 
 	english := peers.English{Pool: c.pool}
 	check(english.Fill(i.ctx, world))
@@ -140,16 +140,16 @@ func (c *relevanceCmd) judge(i *installation, r *relevanceReport, world relevanc
 }
 
 // atlasFinder searches through the API.
-func atlasFinder(c rig.Caller, words string, again bool) relevance.Finder {
+func atlasFinder(c rig.Caller, words string, retry bool) relevance.Finder {
 	return func(ctx context.Context, d catalog.Dataset, text string) ([]string, error) {
-		for asked := false; ; asked = true {
+		for retried := false; ; retried = true {
 			a, err := c.Want(ctx, 200, "POST", "/data/"+string(d)+"/search", map[string]any{"query": text, "words": words, "limit": relevance.Depth})
 			if err != nil {
 				return nil, err
 			}
 			ids, err := a.IDs()
 			meant := a.Metadata().DidYouMean
-			if err != nil || !again || asked || len(ids) > 0 || meant == "" {
+			if err != nil || !retry || retried || len(ids) > 0 || meant == "" {
 				return ids, err
 			}
 			text = meant
@@ -172,30 +172,30 @@ func (r relevanceReport) Markdown() string {
 			fmt.Sprintf("%.1f %%", 100*m.Nothing), fmt.Sprintf("%.1f %%", 100*m.Wrong),
 		)
 	}
-	var asked *way
+	var retried *way
 	for _, w := range r.Ways {
 		add(w.Name, w.Judged)
-		if w.Name == askedAgain {
-			asked = w
+		if w.Name == withDidYouMean {
+			retried = w
 		}
 	}
-	if asked == nil {
+	if retried == nil {
 		return b.String()
 	}
-	fmt.Fprintf(&b, "\n%d of %d queries; the data has no relevant record for the others:\n\n%s", len(asked.Judged), r.Queries, table)
+	fmt.Fprintf(&b, "\n%d of %d queries; the data has no relevant record for the others:\n\n%s", len(retried.Judged), r.Queries, table)
 	for _, a := range r.Absent {
 		fmt.Fprintf(&b, "\nNot judged: %s.\n", a)
 	}
 	table = report.Table{Head: table.Head}
 	kinds := map[string][]relevance.Judged{}
-	for _, j := range asked.Judged {
+	for _, j := range retried.Judged {
 		kinds[j.Kind] = append(kinds[j.Kind], j)
 	}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		add(fmt.Sprintf("%s (%d)", kind, len(kinds[kind])), kinds[kind])
 	}
 	fmt.Fprintf(&b, "\nAtlas, asked again, by kind:\n\n%s", table)
-	worst := slices.Clone(asked.Judged)
+	worst := slices.Clone(retried.Judged)
 	slices.SortStableFunc(worst, func(a, b relevance.Judged) int { return cmp.Compare(a.NDCG, b.NDCG) })
 	table = report.Table{Head: []string{"worst queries", "of", "relevant", "nDCG@10", "recall@50"}}
 	for _, j := range worst[:min(r.worst, len(worst))] {

@@ -82,8 +82,8 @@ func wantFault(t testing.TB, err error, code fault.Code, retry time.Duration) {
 	}
 }
 
-// again returns the same reservation as an unsettled one.
-func again(r *Reservation) *Reservation {
+// unsettledCopy returns the same reservation as an unsettled one.
+func unsettledCopy(r *Reservation) *Reservation {
 	return &Reservation{ledger: r.ledger, key: r.key, workspace: r.workspace, operation: r.operation,
 		id: r.id, amount: r.amount, ceiling: r.ceiling, by: r.by, createdAt: r.createdAt, seq: r.seq, epoch: r.epoch, stored: r.stored}
 }
@@ -319,7 +319,7 @@ func TestOperationsAreIdempotent(t *testing.T) {
 
 	settle(t, r, 12)
 	for range 3 {
-		if w := settle(t, again(r), 12); w.Used != 12 {
+		if w := settle(t, unsettledCopy(r), 12); w.Used != 12 {
 			t.Fatalf("settled again: %+v", w)
 		}
 	}
@@ -505,7 +505,7 @@ func TestSettleFailsForALostReservation(t *testing.T) {
 		_, err := r.Settle(t.Context(), 25)
 		wantFault(t, err, fault.Unavailable, time.Second)
 		// Nothing to charge, nothing lost.
-		settle(t, again(r), 0)
+		settle(t, unsettledCopy(r), 0)
 	})
 }
 

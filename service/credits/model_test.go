@@ -239,7 +239,7 @@ func (r *run) settle(batch map[string]bool) step {
 	}
 	// Usually a late one.
 	back := min(rapid.IntRange(0, 200).Draw(r.T, "reservation")/10, len(r.handles)-1)
-	h := again(r.handles[len(r.handles)-1-back])
+	h := unsettledCopy(r.handles[len(r.handles)-1-back])
 	var charges []Charge
 	delivered := int64(0)
 	for _, op := range modelOperations {

@@ -22,7 +22,7 @@ func once(t testing.TB, l *Ledger, ws string, o Once) (*Reservation, []byte, err
 	return r, answer, err
 }
 
-func keep(t testing.TB, r *Reservation, delivered int64, answer string) Window {
+func settleStoring(t testing.TB, r *Reservation, delivered int64, answer string) Window {
 	t.Helper()
 	w, err := r.SettleStoring(t.Context(), delivered, []byte(answer))
 	if err != nil {
@@ -56,14 +56,14 @@ func TestAnAnswerIsStored(t *testing.T) {
 	if d := ttl(t, l, ws, o); d <= 0 || d > lease {
 		t.Errorf("while it runs, it has the key for %v", d)
 	}
-	const kept = "an answer\x00\xff with any bytes"
-	keep(t, r, 7, kept)
+	const stored = "an answer\x00\xff with any bytes"
+	settleStoring(t, r, 7, stored)
 	if d := ttl(t, l, ws, o); d <= 23*time.Hour || d > 24*time.Hour {
 		t.Errorf("the answer is kept for %v", d)
 	}
 	for range 3 {
 		r, answer, err := once(t, l, ws, o)
-		if err != nil || r != nil || string(answer) != kept {
+		if err != nil || r != nil || string(answer) != stored {
 			t.Fatalf("a repetition: %q, %v", answer, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestAnAnswerIsStoredBeyondTheCeiling(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keep(t, r, 10, "a")
+	settleStoring(t, r, 10, "a")
 	if _, answer, w, err := l.ReserveOnce(t.Context(), ws, 10, "search_accounts", 10, Key{}, o); err != nil ||
 		string(answer) != "a" || w.Used != 10 {
 		t.Errorf("%q, %+v, %v", answer, w, err)
@@ -128,7 +128,7 @@ func TestAFailedRequestMayBeRepeated(t *testing.T) {
 	if err != nil || answer != nil {
 		t.Fatalf("%q, %v", answer, err)
 	}
-	keep(t, r, 2, "a")
+	settleStoring(t, r, 2, "a")
 	if n := used(t, l, ws); n != 2 {
 		t.Errorf("charged %d", n)
 	}
@@ -158,12 +158,12 @@ func TestOneOfTwoIsCharged(t *testing.T) {
 	if _, err := slow.SettleStoring(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
 		t.Errorf("settled while the other runs: %v", err)
 	}
-	keep(t, fast, 3, "fast")
+	settleStoring(t, fast, 3, "fast")
 	// The same reply, had the one to its settlement been lost.
-	if _, err := again(slow).SettleStoring(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
+	if _, err := unsettledCopy(slow).SettleStoring(t.Context(), 5, []byte("slow")); fault.CodeOf(err) != fault.IdempotencyInProgress {
 		t.Errorf("settled again: %v", err)
 	}
-	keep(t, again(fast), 3, "fast")
+	settleStoring(t, unsettledCopy(fast), 3, "fast")
 	if _, answer, err := once(t, l, ws, o); err != nil || string(answer) != "fast" {
 		t.Errorf("kept: %q, %v", answer, err)
 	}
@@ -178,7 +178,7 @@ func TestOneOfTwoIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	lapse()
-	keep(t, slow, 1, "slow")
+	settleStoring(t, slow, 1, "slow")
 	if _, answer, err := once(t, l, ws, o); err != nil || string(answer) != "slow" {
 		t.Errorf("kept: %q, %v", answer, err)
 	}
@@ -194,7 +194,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	ws, o := workspace(t, l), newOnce()
 	var wg sync.WaitGroup
-	var charged, kept, refused atomic.Int64
+	var charged, stored, refused atomic.Int64
 	for i := range 100 {
 		l := []*Ledger{l, other}[i%2]
 		wg.Go(func() {
@@ -205,7 +205,7 @@ func TestManyAtOnce(t *testing.T) {
 			case err != nil:
 				t.Error(err)
 			case answer != nil:
-				kept.Add(1)
+				stored.Add(1)
 			default:
 				charged.Add(1)
 				if _, err := r.SettleStoring(t.Context(), 4, []byte("a")); err != nil {
@@ -216,7 +216,7 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if charged.Load() != 1 || used(t, l, ws) != 4 {
-		t.Errorf("%d were charged %d credits; %d got the answer, %d were refused", charged.Load(), used(t, l, ws), kept.Load(), refused.Load())
+		t.Errorf("%d were charged %d credits; %d got the answer, %d were refused", charged.Load(), used(t, l, ws), stored.Load(), refused.Load())
 	}
 }
 
@@ -232,7 +232,7 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keep(t, r, delivered, "none")
+		settleStoring(t, r, delivered, "none")
 		return ttl(t, l, ws, o) > 0
 	}
 	for range 2 {
@@ -246,8 +246,8 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 		t.Fatalf("counted %q, %v", count, err)
 	}
 	l.client.HSet(t.Context(), hash, "e", fmt.Sprintf("%d %d", hour, 1999))
-	if kept := []bool{answer(0), answer(0), answer(1)}; !kept[0] || kept[1] || !kept[2] {
-		t.Errorf("the 2000th empty one, the next, one with a record: kept %v", kept)
+	if stored := []bool{answer(0), answer(0), answer(1)}; !stored[0] || stored[1] || !stored[2] {
+		t.Errorf("the 2000th empty one, the next, one with a record: kept %v", stored)
 	}
 	l.client.HSet(t.Context(), hash, "e", fmt.Sprintf("%d %d", hour-1, 2000))
 	if !answer(0) {
@@ -267,7 +267,7 @@ func TestWeightOfStoredAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		keep(t, r, 1, string(bytes.Repeat([]byte{7}, size)))
+		settleStoring(t, r, 1, string(bytes.Repeat([]byte{7}, size)))
 		weight, err := l.client.MemoryUsage(t.Context(), o.in(hash).key).Result()
 		if err != nil {
 			t.Fatal(err)

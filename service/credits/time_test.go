@@ -128,7 +128,7 @@ func TestReservationLapses(t *testing.T) {
 	if w := settle(t, crashed, 11); w.Used != 11 {
 		t.Errorf("settled after the deadline: %+v", w)
 	}
-	if w := settle(t, again(crashed), 11); w.Used != 11 {
+	if w := settle(t, unsettledCopy(crashed), 11); w.Used != 11 {
 		t.Errorf("and settled twice: %+v", w)
 	}
 	if w := settle(t, r, 20); w.Used != 31 {

@@ -10,12 +10,12 @@ import (
 func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	t.Parallel()
 	var all coalescer[int]
-	began, goOn := make(chan int), make(chan error)
+	began, release := make(chan int), make(chan error)
 	n := 0
 	run := func() error {
 		n++
 		began <- n
-		return <-goOn
+		return <-release
 	}
 	if all.current(1) != nil {
 		t.Error("a run before the first")
@@ -33,7 +33,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 	if err := other.wait(t.Context()); err != nil {
 		t.Error("another key:", err)
 	}
-	goOn <- errors.New("of the first")
+	release <- errors.New("of the first")
 	if err := first.wait(t.Context()); err == nil {
 		t.Error("the first run's error is lost")
 	}
@@ -45,7 +45,7 @@ func TestARunIsSharedOnlyBeforeItBegins(t *testing.T) {
 		t.Error("the second run ended with the first")
 	default:
 	}
-	goOn <- nil
+	release <- nil
 	if err := third.wait(t.Context()); err != nil {
 		t.Error(err)
 	}

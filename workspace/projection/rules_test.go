@@ -302,14 +302,14 @@ func TestSearchSeesWhatAnotherServerWrote(t *testing.T) {
 // hooked stops a projector after it has read pending records.
 type hooked struct {
 	projection.Global
-	reached, goOn chan struct{}
-	once          sync.Once
+	reached, release chan struct{}
+	once             sync.Once
 }
 
 func (h *hooked) Lookup(ctx context.Context, d catalog.Dataset, ids []string) (map[string]jsontext.Value, error) {
 	h.once.Do(func() {
 		close(h.reached)
-		<-h.goOn
+		<-h.release
 	})
 	return h.Global.Lookup(ctx, d, ids)
 }
@@ -325,7 +325,7 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 	w.settled(t)
 	w.upsert(t, w.one, catalog.Accounts, id("a", 3), book.OverlayChange{"workspace_status": "during"})
 	slow := w.newProjector(t, w.indices.Client)
-	stop := &hooked{Global: w.engine, reached: make(chan struct{}), goOn: make(chan struct{})}
+	stop := &hooked{Global: w.engine, reached: make(chan struct{}), release: make(chan struct{})}
 	slow.Global = stop
 	swept := make(chan error, 1)
 	go func() { swept <- slow.SweepOnce(context.WithoutCancel(t.Context())) }()
@@ -337,7 +337,7 @@ func TestRebuildBesideASlowProjector(t *testing.T) {
 		fatal(t, err)
 		return len(generations) > len(catalog.Held)
 	})
-	close(stop.goOn)
+	close(stop.release)
 	<-swept // whether it could still write or not
 	fatal(t, <-rebuilt)
 	w.settled(t)

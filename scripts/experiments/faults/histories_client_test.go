@@ -71,17 +71,17 @@ type reply struct {
 	sent bool
 }
 
-// asked is the kind of a request.
-type asked int
+// requestKind is the kind of a request.
+type requestKind int
 
 const (
-	reading asked = iota
+	reading requestKind = iota
 	writing
 	personal // a write by the user, not by the workspace's key
 )
 
 // ask sends a request. doubt is its maximum cost.
-func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path string, body any) (reply, error) {
+func (a *actor) ask(ctx context.Context, kind requestKind, doubt int64, method, path string, body any) (reply, error) {
 	v := pick(a.random, a.targets)
 	caller := v.By(a.in.Workspace)
 	if kind == personal {
@@ -98,7 +98,7 @@ func (a *actor) ask(ctx context.Context, kind asked, doubt int64, method, path s
 	switch {
 	case err != nil && refused(err):
 		r.sent = false
-		return r, v.awaited(ctx)
+		return r, v.untilListening(ctx)
 	case err != nil:
 		a.counters.lost.Add(1)
 		r.outcome = history.Unknown

@@ -90,8 +90,8 @@ func (o *faultCounts) String() string {
 		o.kills.Load(), o.spoiled.Load(), o.deltas.Load(), o.loads.Load(), o.rebuilds.Load(), o.lost.Load(), o.jumps.Load(), o.failovers.Load())
 }
 
-// again calls do repeatedly until it must stop, after pauses up to most.
-func (o *nemesis) again(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
+// repeat calls do repeatedly until it must stop, after pauses up to most.
+func (o *nemesis) repeat(ctx context.Context, random *rand.Rand, most time.Duration, do func(context.Context) error) error {
 	for {
 		pause(o.stop, random, most)
 		select {
@@ -255,10 +255,10 @@ func (o *nemesis) rebuild(ctx context.Context, random *rand.Rand) error {
 		case <-o.stop:
 			return nil
 		default:
-			pause(o.stop, random, againAfter)
+			pause(o.stop, random, rebuildRetryPause)
 		}
 	}
 }
 
-// againAfter is the longest pause before a rebuild is retried.
-const againAfter = 3 * time.Second
+// rebuildRetryPause is the longest pause before a rebuild is retried.
+const rebuildRetryPause = 3 * time.Second

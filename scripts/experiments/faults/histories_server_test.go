@@ -157,8 +157,8 @@ func (v *target) finished(ctx context.Context) error {
 	})
 }
 
-// awaited returns when the server can answer again, or is being started.
-func (v *target) awaited(ctx context.Context) error {
+// untilListening returns when the server can answer again, or is being started.
+func (v *target) untilListening(ctx context.Context) error {
 	return rig.Until(quietWithin, "the server listens again", func() error {
 		if ctx.Err() != nil {
 			return rig.ErrNeverHolds

@@ -250,7 +250,7 @@ func (s *testbed) round(length, killEach time.Duration) {
 	for _, kind := range chosenFaults(s.t) {
 		part, random := parts[kind], rand.New(rand.NewPCG(s.random.Uint64(), 3))
 		group.Go(func() error {
-			return o.again(ctx, random, part.each, func(ctx context.Context) error { return part.do(ctx, random) })
+			return o.repeat(ctx, random, part.each, func(ctx context.Context) error { return part.do(ctx, random) })
 		})
 	}
 	group.Go(func() error { return s.spenders(ctx, stop, log, count) })

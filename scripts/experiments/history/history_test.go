@@ -14,17 +14,17 @@ type at struct {
 	op         Op
 }
 
-func said(s string) *string { return &s }
+func ptr(s string) *string { return &s }
 
 func in(status string) Overlay { return Overlay{In: true, Status: status} }
 
-// says is an upsert of a record that has no other overlay values.
-func says(status string) Upsert {
-	return Upsert{Change: Change{Status: said(status)}, Answer: in(status)}
+// upsertStatus is an upsert of a record that has no other overlay values.
+func upsertStatus(status string) Upsert {
+	return Upsert{Change: Change{Status: ptr(status)}, Answer: in(status)}
 }
 
 func unsure(status string) Upsert {
-	return Upsert{Change: Change{Status: said(status)}, Outcome: Unknown}
+	return Upsert{Change: Change{Status: ptr(status)}, Outcome: Unknown}
 }
 
 func found(k Kind, value string, is bool) Found { return Found{By: Condition{k, value}, Found: is} }
@@ -40,34 +40,34 @@ func TestJudge(t *testing.T) {
 		fine bool
 		all  []at
 	}{
-		{"what was written is read", true, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Shows{Overlay: in("a")}}}},
-		{"what was written is not read", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Shows{}}}},
-		{"a read beside a write may come before it", true, []at{{0, 0, fresh}, {1, 5, says("a")}, {3, 4, Shows{}}}},
-		{"what was read stays", false, []at{{0, 0, fresh}, {1, 9, says("a")}, {2, 3, Shows{Overlay: in("a")}}, {4, 5, Shows{}}}},
+		{"what was written is read", true, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Shows{Overlay: in("a")}}}},
+		{"what was written is not read", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Shows{}}}},
+		{"a read beside a write may come before it", true, []at{{0, 0, fresh}, {1, 5, upsertStatus("a")}, {3, 4, Shows{}}}},
+		{"what was read stays", false, []at{{0, 0, fresh}, {1, 9, upsertStatus("a")}, {2, 3, Shows{Overlay: in("a")}}, {4, 5, Shows{}}}},
 		{"an upsert answers halves of two writes", false, []at{
-			{0, 0, fresh}, {1, 2, says("a")},
-			{3, 4, Upsert{Change: Change{Notes: said("b")}, Answer: Overlay{In: true, Notes: "b"}}},
+			{0, 0, fresh}, {1, 2, upsertStatus("a")},
+			{3, 4, Upsert{Change: Change{Notes: ptr("b")}, Answer: Overlay{In: true, Notes: "b"}}},
 		}},
 		{"an unknown write was done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{Overlay: in("a")}}}},
 		{"an unknown write was not done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}}},
 		{"an unknown write is done late", false, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}, {5, 6, Shows{Overlay: in("a")}}}},
 		{"an unknown deletion is seen and unseen", false, []at{
-			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}},
+			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}},
 			{7, 8, Shows{Overlay: in("a")}},
 		}},
 
-		{"a search misses a row", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, found(InBook, "", false)}}},
-		{"a search finds what was deleted", false, []at{{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Delete{}}, {5, 6, found(InBook, "", true)}}},
+		{"a search misses a row", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, found(InBook, "", false)}}},
+		{"a search finds what was deleted", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Delete{}}, {5, 6, found(InBook, "", true)}}},
 		{"a search's two reads see two states", true, []at{
 			{0, 0, fresh},
-			{1, 2, Upsert{Change: Change{Tags: said("x")}, Answer: Overlay{In: true, Tags: "x"}}},
+			{1, 2, Upsert{Change: Change{Tags: ptr("x")}, Answer: Overlay{In: true, Tags: "x"}}},
 			{3, 9, found(Tagged, "x", true)}, {3, 9, Shows{Overlay: Overlay{In: true, Tags: "y"}}},
-			{4, 5, Upsert{Change: Change{Tags: said("y")}, Answer: Overlay{In: true, Tags: "y"}}},
+			{4, 5, Upsert{Change: Change{Tags: ptr("y")}, Answer: Overlay{In: true, Tags: "y"}}},
 		}},
 		{"a search finds by an old tag", false, []at{
 			{0, 0, fresh},
-			{1, 2, Upsert{Change: Change{Tags: said("x")}, Answer: Overlay{In: true, Tags: "x"}}},
-			{4, 5, Upsert{Change: Change{Tags: said("y")}, Answer: Overlay{In: true, Tags: "y"}}},
+			{1, 2, Upsert{Change: Change{Tags: ptr("x")}, Answer: Overlay{In: true, Tags: "x"}}},
+			{4, 5, Upsert{Change: Change{Tags: ptr("y")}, Answer: Overlay{In: true, Tags: "y"}}},
 			{6, 7, found(Tagged, "x", true)},
 		}},
 
@@ -75,11 +75,11 @@ func TestJudge(t *testing.T) {
 		{"a contact that nobody sees is refused", true, []at{{0, 0, fresh}, {1, 2, Join{"v", Refused}}}},
 		{"a record that all see is refused", false, []at{{0, 0, linked}, {1, 2, Join{"v", Refused}}}},
 		{"a View keeps a contact visible", true, []at{
-			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}},
+			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}},
 			{7, 8, found(Visible, "", true)},
 		}},
 		{"a deleted View shows its contact on", false, []at{
-			{0, 0, fresh}, {1, 2, says("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, Drop{View: "v"}}, {9, 10, found(Visible, "", true)},
+			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, Drop{View: "v"}}, {9, 10, found(Visible, "", true)},
 		}},
 		{"a record comes into a deleted View", false, []at{{0, 0, linked}, {1, 2, Drop{View: "v"}}, {3, 4, Join{View: "v"}}}},
 		{"a record is still in a View it left", false, []at{

@@ -60,11 +60,11 @@ var ports = regexp.MustCompile(`127\.0\.0\.1:\d+`)
 // Complaints counts the log lines of a server at warn and error, by message and
 // cause. Each result line has the times of the first and the last one.
 func (s *Server) Complaints() string {
-	type said struct {
+	type complaint struct {
 		times       int
 		first, last time.Time
 	}
-	all := map[string]said{}
+	all := map[string]complaint{}
 	for l := range s.Lines() {
 		if l.Level != "WARN" && l.Level != "ERROR" {
 			continue

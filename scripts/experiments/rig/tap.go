@@ -30,7 +30,7 @@ func Tap(t TB, elasticsearch string, change func(r *http.Request, body []byte) [
 	t.Helper()
 	to, err := url.Parse(elasticsearch)
 	Check(t, err)
-	type asked struct{}
+	type requestKey struct{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(to) },
 		Transport: &http.Transport{MaxIdleConnsPerHost: 8, DisableCompression: true}, // the client asked for none
@@ -45,7 +45,7 @@ func Tap(t TB, elasticsearch string, change func(r *http.Request, body []byte) [
 			}
 			_ = res.Body.Close()
 			res.Body = io.NopCloser(bytes.NewReader(answer))
-			e := res.Request.Context().Value(asked{}).(Exchange)
+			e := res.Request.Context().Value(requestKey{}).(Exchange)
 			e.Status, e.Answer = res.StatusCode, answer
 			seen(e)
 			return nil
@@ -63,7 +63,7 @@ func Tap(t TB, elasticsearch string, change func(r *http.Request, body []byte) [
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		e := Exchange{Method: r.Method, Target: r.URL.RequestURI(), Header: r.Header.Clone(), Body: body}
-		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), asked{}, e)))
+		proxy.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), requestKey{}, e)))
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
