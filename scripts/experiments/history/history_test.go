@@ -18,8 +18,8 @@ func ptr(s string) *string { return &s }
 
 func in(status string) Overlay { return Overlay{In: true, Status: status} }
 
-// upsertStatus is an upsert of a record that has no other overlay values.
-func upsertStatus(status string) Upsert {
+// setTo is an upsert of a record that has no other overlay values.
+func setTo(status string) Upsert {
 	return Upsert{Change: Change{Status: ptr(status)}, Answer: in(status)}
 }
 
@@ -40,24 +40,24 @@ func TestJudge(t *testing.T) {
 		fine bool
 		all  []at
 	}{
-		{"what was written is read", true, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Shows{Overlay: in("a")}}}},
-		{"what was written is not read", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Shows{}}}},
-		{"a read beside a write may come before it", true, []at{{0, 0, fresh}, {1, 5, upsertStatus("a")}, {3, 4, Shows{}}}},
-		{"what was read stays", false, []at{{0, 0, fresh}, {1, 9, upsertStatus("a")}, {2, 3, Shows{Overlay: in("a")}}, {4, 5, Shows{}}}},
+		{"what was written is read", true, []at{{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Shows{Overlay: in("a")}}}},
+		{"what was written is not read", false, []at{{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Shows{}}}},
+		{"a read beside a write may come before it", true, []at{{0, 0, fresh}, {1, 5, setTo("a")}, {3, 4, Shows{}}}},
+		{"what was read stays", false, []at{{0, 0, fresh}, {1, 9, setTo("a")}, {2, 3, Shows{Overlay: in("a")}}, {4, 5, Shows{}}}},
 		{"an upsert answers halves of two writes", false, []at{
-			{0, 0, fresh}, {1, 2, upsertStatus("a")},
+			{0, 0, fresh}, {1, 2, setTo("a")},
 			{3, 4, Upsert{Change: Change{Notes: ptr("b")}, Answer: Overlay{In: true, Notes: "b"}}},
 		}},
 		{"an unknown write was done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{Overlay: in("a")}}}},
 		{"an unknown write was not done", true, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}}},
 		{"an unknown write is done late", false, []at{{0, 0, fresh}, {1, 2, unsure("a")}, {3, 4, Shows{}}, {5, 6, Shows{Overlay: in("a")}}}},
 		{"an unknown deletion is seen and unseen", false, []at{
-			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}},
+			{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Delete{Unknown}}, {5, 6, Stored{}},
 			{7, 8, Shows{Overlay: in("a")}},
 		}},
 
-		{"a search misses a row", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, found(InBook, "", false)}}},
-		{"a search finds what was deleted", false, []at{{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Delete{}}, {5, 6, found(InBook, "", true)}}},
+		{"a search misses a row", false, []at{{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, found(InBook, "", false)}}},
+		{"a search finds what was deleted", false, []at{{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Delete{}}, {5, 6, found(InBook, "", true)}}},
 		{"a search's two reads see two states", true, []at{
 			{0, 0, fresh},
 			{1, 2, Upsert{Change: Change{Tags: ptr("x")}, Answer: Overlay{In: true, Tags: "x"}}},
@@ -75,11 +75,11 @@ func TestJudge(t *testing.T) {
 		{"a contact that nobody sees is refused", true, []at{{0, 0, fresh}, {1, 2, Join{"v", Refused}}}},
 		{"a record that all see is refused", false, []at{{0, 0, linked}, {1, 2, Join{"v", Refused}}}},
 		{"a View keeps a contact visible", true, []at{
-			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}},
+			{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}},
 			{7, 8, found(Visible, "", true)},
 		}},
 		{"a deleted View shows its contact on", false, []at{
-			{0, 0, fresh}, {1, 2, upsertStatus("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, Drop{View: "v"}}, {9, 10, found(Visible, "", true)},
+			{0, 0, fresh}, {1, 2, setTo("a")}, {3, 4, Join{View: "v"}}, {5, 6, Delete{}}, {7, 8, Drop{View: "v"}}, {9, 10, found(Visible, "", true)},
 		}},
 		{"a record comes into a deleted View", false, []at{{0, 0, linked}, {1, 2, Drop{View: "v"}}, {3, 4, Join{View: "v"}}}},
 		{"a record is still in a View it left", false, []at{
