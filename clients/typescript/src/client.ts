@@ -1,7 +1,23 @@
 import { Connection, type Attempt, type Retry } from "./connection.js";
 import { AtlasError, creditsOf, type Credits } from "./errors.js";
 import { batchOf, Joins, searchBatch, Source, type Batch, type BatchAnswer, type Options, type Page, type Schemas } from "./source.js";
-import { Alerts, ApiKeys, Audit, Boards, Favorites, Identity, Invitations, Members, Provisioning, Queue, segment, Skills, Subscriptions, walk, Webhooks } from "./workspace.js";
+import {
+  Alerts,
+  ApiKeys,
+  Audit,
+  Boards,
+  Favorites,
+  Identity,
+  Invitations,
+  Members,
+  Provisioning,
+  Queue,
+  segment,
+  Skills,
+  Subscriptions,
+  walk,
+  Webhooks,
+} from "./workspace.js";
 
 /** The records, requests and answers of the API, by their names in the OpenAPI document. */
 export type { Schemas };
@@ -43,7 +59,10 @@ export interface WorkspaceChanges {
 }
 
 /** Pages from a cursor on, without end. */
-async function* followed<P extends { next: string; caughtUp: boolean }>(cursor: string, read: (cursor: string) => Promise<P>): AsyncGenerator<P, void, undefined> {
+async function* followed<P extends { next: string; caughtUp: boolean }>(
+  cursor: string,
+  read: (cursor: string) => Promise<P>,
+): AsyncGenerator<P, void, undefined> {
   for (;;) {
     const page = await read(cursor);
     if (!page.caughtUp && page.next === cursor) throw new AtlasError("the next changes have the cursor of these");
@@ -88,7 +107,11 @@ export class Dataset<R, Q extends object, F extends object, C extends object, S 
    */
   async changes(request: C, options: Options = {}): Promise<Changes<R>> {
     const call = { body: request, signal: options.signal };
-    const { body, response } = await this.connection.send<{ data: Change<R>[]; metadata: Schemas["ChangesMetadata"] }>("POST", `${this.path}/changes`, call);
+    const { body, response } = await this.connection.send<{ data: Change<R>[]; metadata: Schemas["ChangesMetadata"] }>(
+      "POST",
+      `${this.path}/changes`,
+      call,
+    );
     const { next, caught_up, lag_s } = body.metadata;
     return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s, credits: creditsOf(response) };
   }
@@ -112,7 +135,13 @@ export interface Matches<M> {
 }
 
 /** A dataset whose records can be found from a list of one's own. */
-export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<R, Q, F, C, S> {
+export class Matchable<R, Q extends object, F extends object, C extends object, S extends object, MQ extends object, M> extends Dataset<
+  R,
+  Q,
+  F,
+  C,
+  S
+> {
   /** The records that 1 to 100 inputs describe. Each record returned costs a credit. */
   async match(request: MQ, options: Options = {}): Promise<Matches<M>> {
     const call = { body: request, signal: options.signal };
@@ -152,7 +181,10 @@ export class Book<Row, Q extends object, F extends object, Held, Upsert> extends
   }
 
   /** `delete` of 1 to 100 records. What is not as `expected`, by id, stays: `revision_conflict`. */
-  async deleteAll(ids: string[], options: Options & { expected?: Record<string, Schemas["WorkspaceAccountExpectation"]> } = {}): Promise<Batch<undefined>> {
+  async deleteAll(
+    ids: string[],
+    options: Options & { expected?: Record<string, Schemas["WorkspaceAccountExpectation"]> } = {},
+  ): Promise<Batch<undefined>> {
     const call = { body: { ids, expected: options.expected }, signal: options.signal };
     return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/delete/batch`, call)).body, () => undefined);
   }
@@ -168,7 +200,10 @@ export class Views {
   constructor(private readonly connection: Connection) {}
 
   /** Views by name. If the list changes meanwhile, one can repeat or be skipped. */
-  list(params: { query?: string; dataset?: string; view_type?: string; record_id?: string; favorite_only?: boolean } = {}, options: Options = {}) {
+  list(
+    params: { query?: string; dataset?: string; view_type?: string; record_id?: string; favorite_only?: boolean } = {},
+    options: Options = {},
+  ) {
     return walk<Schemas["View"]>(this.connection, "GET", "/workspace/views", "views", params, options);
   }
 
@@ -187,7 +222,10 @@ export class Views {
   /** `upsert` of 1 to 100 Views. */
   async upsertAll(inputs: Schemas["ViewUpsert"][], options: Options = {}): Promise<Batch<Schemas["View"]>> {
     const call = { body: { inputs }, signal: options.signal };
-    return batchOf((await this.connection.send<BatchAnswer>("POST", "/workspace/views/upsert/batch", call)).body, (d) => (d as Schemas["ViewData"]).view);
+    return batchOf(
+      (await this.connection.send<BatchAnswer>("POST", "/workspace/views/upsert/batch", call)).body,
+      (d) => (d as Schemas["ViewData"]).view,
+    );
   }
 
   /** `delete` of 1 to 100 Views. */
@@ -204,28 +242,43 @@ export class Views {
   /** Puts 1 to 100 records into a Static View. */
   async add(id: string, records: string[], options: Options = {}): Promise<Batch<undefined>> {
     const call = { body: { inputs: records.map((record_id) => ({ record_id })) }, signal: options.signal };
-    return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/add/batch`, call)).body, () => undefined);
+    return batchOf(
+      (await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/add/batch`, call)).body,
+      () => undefined,
+    );
   }
 
   /** Takes 1 to 100 records out of a Static View. */
   async remove(id: string, ids: string[], options: Options = {}): Promise<Batch<undefined>> {
     const call = { body: { ids }, signal: options.signal };
-    return batchOf((await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/delete/batch`, call)).body, () => undefined);
+    return batchOf(
+      (await this.connection.send<BatchAnswer>("POST", `/workspace/views${segment(id)}/records/delete/batch`, call)).body,
+      () => undefined,
+    );
   }
 
   /** The records of a View of accounts. */
   accounts(id: string) {
-    return new Source<Schemas["ViewAccountRow"], Schemas["ViewAccountSearchRequest"], Schemas["ViewAccountFacetRequest"]>(this.connection, this.records(id));
+    return new Source<Schemas["ViewAccountRow"], Schemas["ViewAccountSearchRequest"], Schemas["ViewAccountFacetRequest"]>(
+      this.connection,
+      this.records(id),
+    );
   }
 
   /** The records of a View of contacts. */
   contacts(id: string) {
-    return new Source<Schemas["ViewContactRow"], Schemas["ViewContactSearchRequest"], Schemas["ViewContactFacetRequest"]>(this.connection, this.records(id));
+    return new Source<Schemas["ViewContactRow"], Schemas["ViewContactSearchRequest"], Schemas["ViewContactFacetRequest"]>(
+      this.connection,
+      this.records(id),
+    );
   }
 
   /** The records of a View of projects. */
   projects(id: string) {
-    return new Source<Schemas["ViewProjectRow"], Schemas["ViewProjectSearchRequest"], Schemas["ViewProjectFacetRequest"]>(this.connection, this.records(id));
+    return new Source<Schemas["ViewProjectRow"], Schemas["ViewProjectSearchRequest"], Schemas["ViewProjectFacetRequest"]>(
+      this.connection,
+      this.records(id),
+    );
   }
 
   private records(id: string) {
@@ -294,16 +347,62 @@ export class Atlas {
       key,
     });
     this.connection = c;
-    this.accounts = new Matchable<Schemas["AccountWithRelated"], Schemas["AccountSearchRequest"], Schemas["AccountFacetRequest"], Schemas["AccountChangesRequest"], Schemas["AccountSuggestRequest"], Schemas["AccountMatchRequest"], Schemas["AccountMatchResult"]>(c, "/data/accounts");
-    this.contacts = new Matchable<Schemas["ContactWithRelated"], Schemas["ContactSearchRequest"], Schemas["ContactFacetRequest"], Schemas["ContactChangesRequest"], Schemas["ContactSuggestRequest"], Schemas["ContactMatchRequest"], Schemas["ContactMatchResult"]>(c, "/data/contacts");
-    this.projects = new Dataset<Schemas["ProjectWithRelated"], Schemas["ProjectSearchRequest"], Schemas["ProjectFacetRequest"], Schemas["ProjectChangesRequest"], Schemas["ProjectSuggestRequest"]>(c, "/data/projects");
-    this.signals = new Dataset<Schemas["SignalWithRelated"], Schemas["SignalSearchRequest"], Schemas["SignalFacetRequest"], Schemas["SignalChangesRequest"], Schemas["SignalSuggestRequest"]>(c, "/data/signals");
+    this.accounts = new Matchable<
+      Schemas["AccountWithRelated"],
+      Schemas["AccountSearchRequest"],
+      Schemas["AccountFacetRequest"],
+      Schemas["AccountChangesRequest"],
+      Schemas["AccountSuggestRequest"],
+      Schemas["AccountMatchRequest"],
+      Schemas["AccountMatchResult"]
+    >(c, "/data/accounts");
+    this.contacts = new Matchable<
+      Schemas["ContactWithRelated"],
+      Schemas["ContactSearchRequest"],
+      Schemas["ContactFacetRequest"],
+      Schemas["ContactChangesRequest"],
+      Schemas["ContactSuggestRequest"],
+      Schemas["ContactMatchRequest"],
+      Schemas["ContactMatchResult"]
+    >(c, "/data/contacts");
+    this.projects = new Dataset<
+      Schemas["ProjectWithRelated"],
+      Schemas["ProjectSearchRequest"],
+      Schemas["ProjectFacetRequest"],
+      Schemas["ProjectChangesRequest"],
+      Schemas["ProjectSuggestRequest"]
+    >(c, "/data/projects");
+    this.signals = new Dataset<
+      Schemas["SignalWithRelated"],
+      Schemas["SignalSearchRequest"],
+      Schemas["SignalFacetRequest"],
+      Schemas["SignalChangesRequest"],
+      Schemas["SignalSuggestRequest"]
+    >(c, "/data/signals");
     this.joins = new Joins<Schemas["AccountJoinRow"], Schemas["AccountJoinRequest"]>(c, "/data/accounts");
     this.book = {
       joins: new Joins<Schemas["WorkspaceAccountJoinRow"], Schemas["WorkspaceAccountJoinRequest"]>(c, "/workspace/accounts"),
-      accounts: new Book<Schemas["WorkspaceAccountRow"], Schemas["WorkspaceAccountSearchRequest"], Schemas["WorkspaceAccountFacetRequest"], Schemas["WorkspaceAccount"], Schemas["WorkspaceAccountUpsert"]>(c, "/workspace/accounts"),
-      contacts: new Book<Schemas["WorkspaceContactRow"], Schemas["WorkspaceContactSearchRequest"], Schemas["WorkspaceContactFacetRequest"], Schemas["WorkspaceContact"], Schemas["WorkspaceContactUpsert"]>(c, "/workspace/contacts"),
-      projects: new Book<Schemas["WorkspaceProjectRow"], Schemas["WorkspaceProjectSearchRequest"], Schemas["WorkspaceProjectFacetRequest"], Schemas["WorkspaceProject"], Schemas["WorkspaceProjectUpsert"]>(c, "/workspace/projects"),
+      accounts: new Book<
+        Schemas["WorkspaceAccountRow"],
+        Schemas["WorkspaceAccountSearchRequest"],
+        Schemas["WorkspaceAccountFacetRequest"],
+        Schemas["WorkspaceAccount"],
+        Schemas["WorkspaceAccountUpsert"]
+      >(c, "/workspace/accounts"),
+      contacts: new Book<
+        Schemas["WorkspaceContactRow"],
+        Schemas["WorkspaceContactSearchRequest"],
+        Schemas["WorkspaceContactFacetRequest"],
+        Schemas["WorkspaceContact"],
+        Schemas["WorkspaceContactUpsert"]
+      >(c, "/workspace/contacts"),
+      projects: new Book<
+        Schemas["WorkspaceProjectRow"],
+        Schemas["WorkspaceProjectSearchRequest"],
+        Schemas["WorkspaceProjectFacetRequest"],
+        Schemas["WorkspaceProject"],
+        Schemas["WorkspaceProjectUpsert"]
+      >(c, "/workspace/projects"),
     };
     this.views = new Views(c);
     this.favorites = new Favorites(c);
@@ -345,7 +444,10 @@ export class Atlas {
   }
 
   /** `searchBatch` for the book, with `dataset`, and for Views, with `view_id`. */
-  searchWorkspaceBatch(searches: Schemas["SearchWorkspaceBatchItem"][], options: Options = {}): Promise<Batch<Page<Record<string, unknown>>>> {
+  searchWorkspaceBatch(
+    searches: Schemas["SearchWorkspaceBatchItem"][],
+    options: Options = {},
+  ): Promise<Batch<Page<Record<string, unknown>>>> {
     return searchBatch(this.connection, "/workspace/search/batch", searches, options);
   }
 
@@ -388,7 +490,11 @@ export class Atlas {
   /** What changed in the workspace, as `Dataset.changes` has it of records. It is free, for owners, admins and keys that may write. */
   async changes(request: Schemas["WorkspaceChangesRequest"], options: Options = {}): Promise<WorkspaceChanges> {
     const call = { body: request, signal: options.signal };
-    const { body } = await this.connection.send<{ data: Schemas["WorkspaceChange"][]; metadata: Schemas["ChangesMetadata"] }>("POST", "/workspace/changes", call);
+    const { body } = await this.connection.send<{ data: Schemas["WorkspaceChange"][]; metadata: Schemas["ChangesMetadata"] }>(
+      "POST",
+      "/workspace/changes",
+      call,
+    );
     const { next, caught_up, lag_s } = body.metadata;
     return { changes: body.data, next, caughtUp: caught_up, lagSeconds: lag_s };
   }

@@ -127,7 +127,12 @@ export class Connection {
     const headers: Record<string, string> = { Authorization: `Bearer ${await s.token()}`, Accept: "application/json" };
     if (!call.notStored) headers["Idempotency-Key"] = key;
     const timeout = AbortSignal.timeout(s.timeout * 1000);
-    const init: RequestInit = { method, headers, redirect: "manual", signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout };
+    const init: RequestInit = {
+      method,
+      headers,
+      redirect: "manual",
+      signal: call.signal ? AbortSignal.any([call.signal, timeout]) : timeout,
+    };
     if (call.body !== undefined) {
       headers["Content-Type"] = "application/json";
       init.body = JSON.stringify(call.body);

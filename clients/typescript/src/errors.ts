@@ -67,7 +67,13 @@ interface GivenError {
 /** The error of an item of a batch. */
 export function itemError(given: GivenError): APIError {
   const code = given.code ?? "";
-  return new APIError(`${code}: ${given.message ?? ""}`, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, current: given.current, issues: given.issues ?? [] });
+  return new APIError(`${code}: ${given.message ?? ""}`, {
+    code,
+    docUrl: given.doc_url ?? "",
+    mergedInto: given.merged_into,
+    current: given.current,
+    issues: given.issues ?? [],
+  });
 }
 
 /** Decodes a response without success. */
@@ -87,7 +93,16 @@ export async function errorOf(method: string, path: string, response: Response):
   if (problems.length > 0) text += `: ${problems.join("; ")}`;
   else if (given.message) text += `: ${given.message}`;
   if (response.status >= 500 && requestId) text += ` (request ${requestId})`;
-  const error = new APIError(text, { code, docUrl: given.doc_url ?? "", mergedInto: given.merged_into, current: given.current, issues, requestId, status: response.status, retryAfter: retryAfter(response) });
+  const error = new APIError(text, {
+    code,
+    docUrl: given.doc_url ?? "",
+    mergedInto: given.merged_into,
+    current: given.current,
+    issues,
+    requestId,
+    status: response.status,
+    retryAfter: retryAfter(response),
+  });
   if (code === "rate_limited") {
     error.credits = creditsOf(response);
     const at = Date.parse(response.headers.get("X-Credits-Next-At") ?? "");

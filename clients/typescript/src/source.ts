@@ -87,7 +87,17 @@ export interface Options {
 
 interface SearchAnswer<R> {
   data: R[] | { records: R[] };
-  metadata: { total: number; total_is_capped: boolean; search_after?: string | null; did_you_mean?: string; missing?: string[]; highlights?: Schemas["Highlight"][]; hints?: string[]; unread?: number; left_out?: string[] };
+  metadata: {
+    total: number;
+    total_is_capped: boolean;
+    search_after?: string | null;
+    did_you_mean?: string;
+    missing?: string[];
+    highlights?: Schemas["Highlight"][];
+    hints?: string[];
+    unread?: number;
+    left_out?: string[];
+  };
 }
 
 interface Paged {
@@ -136,7 +146,10 @@ export async function searchBatch<R>(connection: Connection, path: string, searc
     const answer = body.data.results[i] as unknown as SearchAnswer<R> & { metadata: { credits: number } };
     const { count } = answer.data as { count?: number };
     // A dry run has no records, and counts exactly.
-    const page = count === undefined ? pageOf(answer, response) : pageOf<R>({ data: [], metadata: { ...answer.metadata, total: count, total_is_capped: false } }, response);
+    const page =
+      count === undefined
+        ? pageOf(answer, response)
+        : pageOf<R>({ data: [], metadata: { ...answer.metadata, total: count, total_is_capped: false } }, response);
     return { ...item, data: { ...page, credits: { ...page.credits, charged: answer.metadata.credits } } };
   });
   return { ...batch, items };

@@ -22,14 +22,20 @@ export interface WebhookEvent {
  * as it was received. Respond with 2xx once the event is stored: without it, the event is redelivered. Throws
  * WebhookSignatureError.
  */
-export async function readWebhook(secret: string, headers: Headers | Record<string, string | string[] | undefined>, body: string | Uint8Array): Promise<WebhookEvent> {
+export async function readWebhook(
+  secret: string,
+  headers: Headers | Record<string, string | string[] | undefined>,
+  body: string | Uint8Array,
+): Promise<WebhookEvent> {
   const header = (name: string) => (headers instanceof Headers ? headers.get(name) : headers[name])?.toString() ?? "";
   const [id, at] = [header("webhook-id"), header("webhook-timestamp")];
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const signed = new TextEncoder().encode(`${id}.${at}.${text}`);
   let valid = false;
   if (id && /^\d+$/.test(at) && Math.abs(Date.now() / 1000 - Number(at)) <= TOLERANCE) {
-    const key = await crypto.subtle.importKey("raw", bytes(secret.replace(/^whsec_/, "")), { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+    const key = await crypto.subtle.importKey("raw", bytes(secret.replace(/^whsec_/, "")), { name: "HMAC", hash: "SHA-256" }, false, [
+      "verify",
+    ]);
     for (const signature of header("webhook-signature").split(" ")) {
       if (!/^v1,[A-Za-z0-9+/]+=*$/.test(signature)) continue;
       valid ||= await crypto.subtle.verify("HMAC", key, bytes(signature.slice(3)), signed);

@@ -5,8 +5,15 @@ import { batchOf, MAX_PAGE, Searchable, type Batch, type BatchAnswer, type Optio
 export const segment = (text: string) => `/${encodeURIComponent(text)}`;
 
 /** The elements of a list with offset paging. If it changes meanwhile, one can repeat or be skipped. */
-export async function* walk<T>(c: Connection, method: "GET" | "POST", path: string, name: string, request: Record<string, string | boolean | undefined>, { signal }: Options): AsyncGenerator<T, void, undefined> {
-  for (let offset = 0; ; ) {
+export async function* walk<T>(
+  c: Connection,
+  method: "GET" | "POST",
+  path: string,
+  name: string,
+  request: Record<string, string | boolean | undefined>,
+  { signal }: Options,
+): AsyncGenerator<T, void, undefined> {
+  for (let offset = 0; ;) {
     const page = { ...request, limit: MAX_PAGE, offset };
     const call = { ...(method === "GET" ? { params: page } : { body: page }), signal };
     const { body } = await c.send<{ data: Record<string, T[]>; metadata: { limit: number } }>(method, path, call);
@@ -194,7 +201,10 @@ export class Queue extends Searchable<Schemas["Signal"], Schemas["SignalQueueSea
   }
 
   private async batch(what: string, ids: string[], { signal }: Options): Promise<Batch<undefined>> {
-    return batchOf((await this.connection.send<BatchAnswer>("POST", `${this.path}/${what}/batch`, { body: { ids }, signal })).body, nothing);
+    return batchOf(
+      (await this.connection.send<BatchAnswer>("POST", `${this.path}/${what}/batch`, { body: { ids }, signal })).body,
+      nothing,
+    );
   }
 }
 
@@ -228,8 +238,15 @@ export class ApiKeys extends Resource<Schemas["ApiKey"]> {
    * Takes back what a revoked key did, where nobody else has changed it since; `next` is the cursor of what is left. Throws APIError
    * `api_key_active` for a key that is not revoked.
    */
-  async undo(id: string, undo: Partial<Schemas["ApiKeyUndo"]> = {}, { signal }: Options = {}): Promise<{ actions: Schemas["ApiKeyActionOutcome"][]; next: string | null }> {
-    const { body } = await this.connection.send<{ data: { actions: Schemas["ApiKeyActionOutcome"][] }; metadata: Schemas["ApiKeyActionsMetadata"] }>("POST", `${this.path}${segment(id)}/undo`, { body: undo, signal });
+  async undo(
+    id: string,
+    undo: Partial<Schemas["ApiKeyUndo"]> = {},
+    { signal }: Options = {},
+  ): Promise<{ actions: Schemas["ApiKeyActionOutcome"][]; next: string | null }> {
+    const { body } = await this.connection.send<{
+      data: { actions: Schemas["ApiKeyActionOutcome"][] };
+      metadata: Schemas["ApiKeyActionsMetadata"];
+    }>("POST", `${this.path}${segment(id)}/undo`, { body: undo, signal });
     return { actions: body.data.actions, next: body.metadata.next };
   }
 
@@ -289,7 +306,11 @@ export class Identity {
     await this.connection.data("DELETE", `${this.path}/domains${segment(domain)}`, { signal });
   }
 
-  private async domain(method: "POST", path: string, options: { body?: unknown; signal?: AbortSignal | undefined }): Promise<Schemas["IdentityDomain"]> {
+  private async domain(
+    method: "POST",
+    path: string,
+    options: { body?: unknown; signal?: AbortSignal | undefined },
+  ): Promise<Schemas["IdentityDomain"]> {
     const data = await this.connection.data<Schemas["IdentityDomainData"]>(method, `${this.path}/domains${path}`, options);
     return data.domain;
   }
@@ -345,8 +366,14 @@ export class Provisioning {
 }
 
 /** The elements of a list whose answers have the cursor of the next page. */
-async function* cursored<T>(c: Connection, path: string, name: string, query: Record<string, unknown>, signal?: AbortSignal): AsyncGenerator<T, void, undefined> {
-  for (let cursor: string | undefined; ; ) {
+async function* cursored<T>(
+  c: Connection,
+  path: string,
+  name: string,
+  query: Record<string, unknown>,
+  signal?: AbortSignal,
+): AsyncGenerator<T, void, undefined> {
+  for (let cursor: string | undefined; ;) {
     const params = { ...query, limit: 2 * MAX_PAGE, cursor };
     const { body } = await c.send<{ data: Record<string, T[]>; metadata: { next: string | null } }>("GET", path, { params, signal });
     const elements = body.data[name] ?? [];
@@ -380,8 +407,18 @@ export class Audit {
   }
 
   /** How many records whom was given, by operation and hour, the latest first. */
-  delivered(query: Omit<AuditQuery, "action" | "object_id" | "order"> = {}, options: Options = {}): AsyncGenerator<Schemas["RecordsDelivered"], void, undefined> {
-    return walk(this.connection, "GET", "/workspace/audit/records", "delivered", { principal_id: query.principal_id, ...span(query) }, options);
+  delivered(
+    query: Omit<AuditQuery, "action" | "object_id" | "order"> = {},
+    options: Options = {},
+  ): AsyncGenerator<Schemas["RecordsDelivered"], void, undefined> {
+    return walk(
+      this.connection,
+      "GET",
+      "/workspace/audit/records",
+      "delivered",
+      { principal_id: query.principal_id, ...span(query) },
+      options,
+    );
   }
 }
 
@@ -446,7 +483,7 @@ export class Webhooks extends Resource<Schemas["Webhook"]> {
   /** Replays the deliveries created from a time to before another; returns how many. */
   async replayBetween(id: string, from: Date, to: Date, { signal }: Options = {}): Promise<number> {
     let replayed = 0;
-    for (let since = from.toISOString(); ; ) {
+    for (let since = from.toISOString(); ;) {
       const call = { body: { from: since, to: to.toISOString() }, signal };
       const data = await this.connection.data<Schemas["ReplayWebhookData"]>("POST", `${this.path}${segment(id)}/replay`, call);
       replayed += data.replayed;
@@ -465,12 +502,18 @@ export class Skills {
   constructor(private readonly connection: Connection) {}
 
   /** Published Skills, of words of their name or description. */
-  find(request: { query?: string; scope?: Schemas["Skill"]["scope"] } = {}, options: Options = {}): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
+  find(
+    request: { query?: string; scope?: Schemas["Skill"]["scope"] } = {},
+    options: Options = {},
+  ): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
     return walk(this.connection, "POST", "/workspace/skills/find", "skills", request, options);
   }
 
   /** All Skills that the caller may see, drafts included. */
-  list(request: { scope?: Schemas["Skill"]["scope"]; status?: Schemas["Skill"]["status"] } = {}, options: Options = {}): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
+  list(
+    request: { scope?: Schemas["Skill"]["scope"]; status?: Schemas["Skill"]["status"] } = {},
+    options: Options = {},
+  ): AsyncGenerator<Schemas["ListedSkill"], void, undefined> {
     return walk(this.connection, "POST", "/workspace/skills/list", "skills", request, options);
   }
 

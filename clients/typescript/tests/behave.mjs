@@ -26,7 +26,8 @@ async function call(atlas, c) {
     }
     case "join": {
       const ids = [];
-      for await (const r of atlas.joins.all({ max_bytes: 1000, project_by: "sqft" })) ids.push(`${r.account.id} ${r.project?.id ?? ""} ${r.contact?.id ?? ""}`);
+      for await (const r of atlas.joins.all({ max_bytes: 1000, project_by: "sqft" }))
+        ids.push(`${r.account.id} ${r.project?.id ?? ""} ${r.contact?.id ?? ""}`);
       return { ids };
     }
     case "search_batch": {

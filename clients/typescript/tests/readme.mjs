@@ -12,7 +12,8 @@ try {
   writeFileSync(join(dir, "readme.mts"), `${examples.join("\n")}\nexport { added, newest, start, status, changed };\n`);
   compile(dir);
   const { added, newest, start, status, changed } = await import(pathToFileURL(join(dir, "readme.mjs")));
-  if (added.failed !== 0 || newest.length !== 60 || !start.caughtUp || !changed.caughtUp || status !== 401) throw new Error("the examples ended otherwise");
+  if (added.failed !== 0 || newest.length !== 60 || !start.caughtUp || !changed.caughtUp || status !== 401)
+    throw new Error("the examples ended otherwise");
   console.log("the examples ran");
 } finally {
   rmSync(dir, { recursive: true });
