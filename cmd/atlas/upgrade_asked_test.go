@@ -178,7 +178,8 @@ func (c conversation) pages(byUser bool, method, path, body string) {
 	default:
 		c.asks(byUser, method, path, strings.TrimSuffix(body, "}")+`,"search_after":"`+c.member(first, "metadata", "search_after")+`"}`)
 	}
-	if last := c.of.Requests[len(c.of.Requests)-1].Answer; bytes.Contains(last, []byte(`"data":[]`)) || bytes.Contains(last, []byte(`"items":[]`)) {
+	last := c.of.Requests[len(c.of.Requests)-1].Answer
+	if bytes.Contains(last, []byte(`"data":[]`)) || bytes.Contains(last, []byte(`"items":[]`)) {
 		c.t.Errorf("the second page of %s %s is empty: %s", path, body, last)
 	}
 }

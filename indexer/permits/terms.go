@@ -12,7 +12,9 @@ import (
 func writeTerms(dir string, of ...*source.Description) error {
 	all := catalog.Sources{}
 	for _, d := range of {
-		all[d.Title] = catalog.SourceTerms{Page: orNull(d.Page), Licence: orNull(d.Licence), Attribution: orNull(d.Attribution), Terms: orNull(d.Terms)}
+		all[d.Title] = catalog.SourceTerms{
+			Page: orNull(d.Page), Licence: orNull(d.Licence), Attribution: orNull(d.Attribution), Terms: orNull(d.Terms),
+		}
 	}
 	path := filepath.Join(dir, catalog.SourcesFile)
 	if err := durable.ReplaceJSON(path, all); err != nil {

@@ -247,7 +247,7 @@ func TestEmptyAnswersHaveALimit(t *testing.T) {
 	}
 	l.client.HSet(t.Context(), hash, "e", fmt.Sprintf("%d %d", hour, 1999))
 	if stored := []bool{answer(0), answer(0), answer(1)}; !stored[0] || stored[1] || !stored[2] {
-		t.Errorf("the 2000th empty one, the next, one with a record: kept %v", stored)
+		t.Errorf("the 2000th empty one, the next, one with a record: stored %v", stored)
 	}
 	l.client.HSet(t.Context(), hash, "e", fmt.Sprintf("%d %d", hour-1, 2000))
 	if !answer(0) {

@@ -125,11 +125,11 @@ func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared in
 	for _, h := range rows {
 		ids = append(ids, h.record)
 	}
-	requestKind, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(ids))))
+	queried, err := json.Marshal(slices.Compact(slices.Sorted(slices.Values(ids))))
 	if err != nil {
 		return 0, nil, err
 	}
-	records, err := indexed(ctx, r, r.Index(dataset), fmt.Sprintf(`{"ids":{"values":%s}}`, requestKind))
+	records, err := indexed(ctx, r, r.Index(dataset), fmt.Sprintf(`{"ids":{"values":%s}}`, queried))
 	if err != nil {
 		return 0, nil, err
 	}
@@ -175,12 +175,12 @@ func disagreements(ctx context.Context, r *rig.Rig, dataset string) (compared in
 // request: texts have no doc values.
 func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow) (differences []string, err error) {
 	var body bytes.Buffer
-	var requestKind []heldRow
+	var queried []heldRow
 	for _, h := range rows {
 		if !h.kept {
 			continue
 		}
-		requestKind = append(requestKind, h)
+		queried = append(queried, h)
 		conditions := []string{fmt.Sprintf(`{"term":{"_id":%q}}`, h.workspace+":"+h.record)}
 		for field, text := range map[string]string{"workspace_status": h.status, "notes": h.notes} {
 			if text == "" {
@@ -193,7 +193,7 @@ func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow
 		}
 		fmt.Fprintf(&body, "{}\n{\"size\":0,\"query\":{\"bool\":{\"filter\":[%s]}}}\n", strings.Join(conditions, ","))
 	}
-	if len(requestKind) == 0 {
+	if len(queried) == 0 {
 		return nil, nil
 	}
 	var answer struct {
@@ -210,7 +210,7 @@ func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow
 			return nil, fmt.Errorf("elasticsearch: %.500s", a.Error)
 		}
 		if a.Hits.Total.Value != 1 {
-			differences = append(differences, fmt.Sprintf("%s is not found by its texts %q, %q", requestKind[i].record, requestKind[i].status, requestKind[i].notes))
+			differences = append(differences, fmt.Sprintf("%s is not found by its texts %q, %q", queried[i].record, queried[i].status, queried[i].notes))
 		}
 	}
 	return differences, nil
