@@ -32,8 +32,8 @@ export function App() {
     onSuccess: async (user) => {
       if (last && user && user.id !== last.id) location.reload()
       client.setQueryData(sessionQuery.queryKey, user)
-      const wanted = takeReturnAddress()
-      if (wanted !== undefined) go(wanted, { replace: true })
+      const returnAddress = takeReturnAddress()
+      if (returnAddress !== undefined) go(returnAddress, { replace: true })
       await client.refetchQueries({ predicate: (q) => q.state.status === 'error' && q.isActive() })
     },
   })

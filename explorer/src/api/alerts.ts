@@ -78,5 +78,5 @@ const whyItRests = {
 }
 
 /** restText explains since when and why an alert or a webhook gets nothing, and what to do; '' unless it rests. */
-export const restText = (rest: Alert['rest'], said = 'The alert has rested'): string =>
-  rest ? `${said} since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''
+export const restText = (rest: Alert['rest'], beginning = 'The alert has rested'): string =>
+  rest ? `${beginning} since ${formatMoment(new Date(rest.since))}, because ${whyItRests[rest.reason]}.` : ''

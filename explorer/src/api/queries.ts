@@ -345,12 +345,12 @@ export const reloadRecords = (client: QueryClient, workspace: string, dataset: D
     mutationFn: (ids: string[]) => readBatch(workspace, dataset, ids),
     onSuccess: (found, ids) => {
       const now = new Map(found.map((r) => [r.id, r]))
-      const asked = new Set(ids)
+      const requestedIds = new Set(ids)
       changeRows(client, ['rows', workspace, dataset], (rows) =>
-        rows.flatMap((r) => (asked.has(r.id) && !('workspace_status' in r) ? (now.get(r.id) ?? []) : [r])),
+        rows.flatMap((r) => (requestedIds.has(r.id) && !('workspace_status' in r) ? (now.get(r.id) ?? []) : [r])),
       )
       const { queryKey } = outdatedQuery(workspace, dataset)
-      client.setQueryData(queryKey, (before) => new Set([...(before ?? [])].filter((id) => !asked.has(id))))
+      client.setQueryData(queryKey, (before) => new Set([...(before ?? [])].filter((id) => !requestedIds.has(id))))
     },
   })
 

@@ -86,21 +86,21 @@ const maxPeople = 5
 /** usePeople searches people by name on demand, for a credit per result. */
 function usePeople(name: string): { found: Records['contacts'][]; search: ReactNode } {
   const { workspace } = useSearch()
-  const [asked, setAsked] = useState<string>()
+  const [searchedName, setSearchedName] = useState<string>()
   const query = useInfiniteQuery(
     rowsQuery(workspace.id, 'contacts', { filters: { name: { value: [name] } } }, undefined, maxPeople),
   )
   const found = (query.data?.pages[0]?.rows ?? []) as Records['contacts'][]
   if (!name || isID(name)) return { found: [], search: undefined }
   if (query.data) return { found, search: found.length === 0 ? 'Nobody has such a name.' : undefined }
-  if (query.error && asked === name) return { found, search: `The search failed: ${query.error.message}.` }
+  if (query.error && searchedName === name) return { found, search: `The search failed: ${query.error.message}.` }
   const search = (
     <button
       type="button"
       className="button"
       disabled={query.isFetching}
       onClick={() => {
-        setAsked(name)
+        setSearchedName(name)
         void query.fetchNextPage({ cancelRefetch: false })
       }}
     >

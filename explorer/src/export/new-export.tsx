@@ -9,24 +9,24 @@ import { Price } from './price'
 import { RowsChoice } from './rows-choice'
 import { useChoices } from './use-choices'
 import { usePlan } from './use-plan'
-import { useStart, type ExportForm } from './use-start'
+import { useStart, type ExportTarget } from './use-start'
 
 const formats: { format: Format; label: string; text: string }[] = [
   { format: 'csv', label: 'CSV', text: 'for spreadsheets' },
   { format: 'ndjson', label: 'NDJSON', text: 'for programs; each record as Atlas has it, one a line' },
 ]
 
-interface Props extends ExportForm {
+interface Props extends ExportTarget {
   /** Address of the search. */
   back: string
 }
 
 /** NewExport asks for the options of the file, shows the price, and begins. */
-export function NewExport({ back, ...wanted }: Props) {
-  const { workspace, source } = wanted
+export function NewExport({ back, ...target }: Props) {
+  const { workspace, source } = target
   const [choices, choose] = useChoices()
   const plan = usePlan(workspace, source, choices)
-  const { start, disabled, error } = useStart(wanted, choices, plan)
+  const { start, disabled, error } = useStart(target, choices, plan)
   const { count, matches } = plan
   const form = { plan, choices, choose }
   if (count.error) return <Notice error={count.error} retry={() => void count.refetch()} />

@@ -54,6 +54,6 @@ export function peopleOf(table: TableName, descriptors: Descriptor[]): People {
 /** inOrder are columns in the order of the table: first the visible ones, then the others. */
 export function inOrder(table: TableName, visible: string[], columns: string[]): string[] {
   const order = [...visible, ...fieldsOf(table).map((f) => f.key), ...joinedColumns]
-  const wanted = new Set(columns)
-  return [...new Set(order)].filter((key) => wanted.has(key))
+  const included = new Set(columns)
+  return [...new Set(order)].filter((key) => included.has(key))
 }

@@ -87,14 +87,14 @@ export type NewJob = CSVOptions &
 /** newExport creates and starts an export. */
 export async function newExport(
   client: QueryClient,
-  wanted: NewJob,
+  newJob: NewJob,
   source: Source,
   known: LoadedRows,
   names: RecordNames,
 ): Promise<void> {
   const now = Date.now()
   const nothing = { state: 'running', rows: 0, credits: 0, bytes: 0, pages: 0 } as const
-  const job: Job = { ...wanted, ...nothing, startedAt: now, updatedAt: now }
+  const job: Job = { ...newJob, ...nothing, startedAt: now, updatedAt: now }
   await writeNewJob(job, source, known, names)
   client.setQueryData(jobQuery(job.id).queryKey, job)
   void client.invalidateQueries({ queryKey: ['exports'] })

@@ -4,10 +4,10 @@ import { routeOf } from '../source'
 import type { Source } from './job'
 
 /** useCount counts the rows of a search exactly, which is free. */
-export function useCount(workspace: string, { dataset, body, ids }: Source, wanted = true) {
+export function useCount(workspace: string, { dataset, body, ids }: Source, enabled = true) {
   return useQuery({
     queryKey: ['export-count', workspace, dataset, body],
-    enabled: !ids && wanted,
+    enabled: !ids && enabled,
     queryFn: async ({ signal }) => {
       const { source, ...conditions } = body
       const request = api.POST(`${routeOf(dataset, source)}/search` as '/data/projects/search', {

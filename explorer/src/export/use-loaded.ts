@@ -7,11 +7,11 @@ import { derivedRows } from '../search/derived-rows'
 import type { LoadedRows, Source } from './job'
 
 /** useLoaded has the ids of the rows, if they are known, and the records among them that are already paid for. */
-export function useLoaded(workspace: string, source: Source, wanted: boolean): { ids?: string[]; known: LoadedRows } {
+export function useLoaded(workspace: string, source: Source, enabled: boolean): { ids?: string[]; known: LoadedRows } {
   const client = useQueryClient()
   const { dataset } = source
   const whole = useMemo(() => completeRows(client, workspace, source), [client, workspace, source])
-  const ids = wanted ? (source.ids ?? whole?.ids) : undefined
+  const ids = enabled ? (source.ids ?? whole?.ids) : undefined
   const known = useMemo(
     () => (ids ? (whole?.known ?? loaded(client, workspace, dataset, ids)) : {}),
     [client, workspace, dataset, ids, whole],

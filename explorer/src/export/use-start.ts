@@ -12,8 +12,8 @@ import type { RecordNames } from './store'
 import type { Choices } from './use-choices'
 import type { Plan } from './use-plan'
 
-/** ExportForm is what the form exports. */
-export interface ExportForm {
+/** ExportTarget is what the form exports. */
+export interface ExportTarget {
   workspace: string
   source: Source
   /** The id of the export, if it already exists. */
@@ -26,22 +26,22 @@ export interface ExportForm {
 }
 
 /** useStart starts the export and goes to it. */
-export function useStart(wanted: ExportForm, choices: Choices, plan: Plan) {
+export function useStart(target: ExportTarget, choices: Choices, plan: Plan) {
   const client = useQueryClient()
   const user = useQuery(sessionQuery).data
-  const { workspace, source } = wanted
+  const { workspace, source } = target
   const { ids, known, names, maxRows, rows, countIsPartial } = plan
   const { mutate, isPending, error } = useMutation({
     mutationFn: async () => {
       const job = {
-        id: wanted.id ?? crypto.randomUUID(),
+        id: target.id ?? crypto.randomUUID(),
         user: user?.id ?? '',
         workspace,
         dataset: source.dataset,
         format: choices.format,
-        ...(wanted.name ? { name: wanted.name } : {}),
+        ...(target.name ? { name: target.name } : {}),
         columns: [],
-        ...(choices.format === 'csv' && csvOf(wanted, choices, plan)),
+        ...(choices.format === 'csv' && csvOf(target, choices, plan)),
         total: countIsPartial && maxRows ? maxRows : rows,
         capped: !countIsPartial || maxRows !== undefined,
       }
@@ -55,7 +55,7 @@ export function useStart(wanted: ExportForm, choices: Choices, plan: Plan) {
 
 /** csvOf is what a job of a CSV file has more than others. */
 function csvOf(
-  { visibleColumns, descriptors }: ExportForm,
+  { visibleColumns, descriptors }: ExportTarget,
   { excel, formulas, forPeople, projectBy }: Choices,
   plan: Plan,
 ) {

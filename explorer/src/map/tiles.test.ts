@@ -66,9 +66,9 @@ describe('the extent', () => {
     expect(extentOf([])).toBeUndefined()
   })
   it('is found with increasing precision', async () => {
-    const asked: [number, unknown][] = []
+    const requests: [number, unknown][] = []
     const found = await findExtent((precision, box) => {
-      asked.push([precision, box])
+      requests.push([precision, box])
       const { left, top } = tilesOf(calgary, precision)
       const tile = boxOf({ precision, left, top, right: left, bottom: top })
       const cells = [{ latitude: 51, longitude: -114, count: 5, box: tile }]
@@ -78,7 +78,7 @@ describe('the extent', () => {
       }
       return Promise.resolve(cells)
     })
-    expect(asked.map(([p]) => p)).toEqual([5, 9, 13])
+    expect(requests.map(([p]) => p)).toEqual([5, 9, 13])
     expect(found?.cells).toHaveLength(2)
   })
 })

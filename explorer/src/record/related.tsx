@@ -67,12 +67,12 @@ interface Offer {
 function ByIDs({ group, offer }: { group: IdGroup; offer: Offer }) {
   const { workspace } = useSearch()
   const { dataset, ids, included } = group
-  const wanted = ids.slice(0, 100)
+  const firstIds = ids.slice(0, 100)
   const client = useQueryClient()
-  const found = wanted.flatMap((id) => findLoaded(client, workspace.id, dataset, id) ?? [])
-  const query = useQuery(batchQuery(workspace.id, dataset, wanted))
+  const found = firstIds.flatMap((id) => findLoaded(client, workspace.id, dataset, id) ?? [])
+  const query = useQuery(batchQuery(workspace.id, dataset, firstIds))
   const records = query.data ?? (found.length > 0 ? found : included)
-  const missing = wanted.length - found.length
+  const missing = firstIds.length - found.length
   if (!included && !query.data && missing > 0) {
     return <List dataset={dataset} records={records} {...offer} next={1} />
   }

@@ -10,10 +10,10 @@ test.each([1, 100, 101, 250, 1100])('people at %d firms are a search that the se
   const state = peopleAt(firms.slice(0, count))
   const body = bodyOf(state, kindOf)
   expect(limitOf(body)).toBeUndefined()
-  const asked = [body, ...(body.any ?? [])].flatMap(
+  const sentIds = [body, ...(body.any ?? [])].flatMap(
     ({ filters = {} }) => (filters.account_id as { value: string[] } | undefined)?.value ?? [],
   )
-  expect(asked).toEqual(firms.slice(0, Math.min(count, maxFirms)))
+  expect(sentIds).toEqual(firms.slice(0, Math.min(count, maxFirms)))
   // The address describes the same search.
   const { pathname, search } = new URL(format(state), 'http://localhost')
   expect(bodyOf(parse(pathname, search, kindOf), kindOf)).toEqual(body)

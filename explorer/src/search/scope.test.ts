@@ -9,7 +9,7 @@ const values = (...all: string[]): Condition => ({ kind: 'values', values: all }
 const kindOf: KindOf = (_, key) => (/^(has|without)_/.test(key) ? 'relation' : key === 'cost' ? 'number' : 'values')
 const empty: SearchState = { dataset: 'accounts', query: '', conditions: {} }
 const words = (state: SearchState) => ({ state, kindOf, valueLabel: (_: string, v: string) => v.toUpperCase() })
-const said = (state: SearchState) =>
+const phrases = (state: SearchState) =>
   clausesOf(words(state)).map((c) => [c.word, c.field, c.label].filter(Boolean).join(' '))
 
 const inProject: Scope = { relation: 'has_project' }
@@ -29,7 +29,7 @@ describe('a scope', () => {
 
   it('preserves a relation without conditions, and drops an empty group', () => {
     const bare = withConditionAt(withConditionAt(firms, inProject, 'stage', undefined), inProject, 'cost', undefined)
-    expect(said(bare)).toEqual(['has a project'])
+    expect(phrases(bare)).toEqual(['has a project'])
     const group: Scope = { group: { of: 'none', at: 0 } }
     expect(withConditionAt(withConditionAt(empty, group, 'city', values('a')), group, 'city', undefined)).toEqual(empty)
   })
@@ -46,10 +46,10 @@ describe('a scope', () => {
 })
 
 it('excludes values instead of including them', () => {
-  const asked = withConditionAt(empty, {}, 'city', values('a'))
-  const excluded = withExclusion(asked, 'city', ['a', 'b'])
+  const included = withConditionAt(empty, {}, 'city', values('a'))
+  const excluded = withExclusion(included, 'city', ['a', 'b'])
   expect(excluded).toEqual({ ...empty, none: [{ city: values('a', 'b') }] })
-  expect(said(excluded)).toEqual(['City is not A or B'])
+  expect(phrases(excluded)).toEqual(['City is not A or B'])
   expect(withExclusion(excluded, 'city', ['b']).none).toEqual([{ city: values('b') }])
   expect(withExclusion(excluded, 'city', [])).toEqual(empty)
 })
@@ -60,7 +60,7 @@ it('reads as a sentence', () => {
   state = withConditionAt(state, { group: { of: 'any', at: 1 } }, 'city', { kind: 'known', known: false })
   state = withConditionAt(state, { group: { of: 'none', at: 0 } }, 'city', values('airdrie'))
   state = withConditionAt(state, { group: { of: 'none', at: 0 } }, 'has_signal', { kind: 'related', conditions: {} })
-  expect(said(state)).toEqual([
+  expect(phrases(state)).toEqual([
     'has at least one project where Stage is PERMITTED and Cost is at least 1,000,000',
     'has no person where Role is OWNER',
     'either City is CALGARY',

@@ -43,7 +43,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
   const narrow = useNarrow()
   const { chosen, columns, choose } = useColumns()
   const { style, preview } = useTemplate(columns)
-  const [said, say] = useState('')
+  const [announcement, setAnnouncement] = useState('')
   const scroller = useRef<HTMLDivElement>(null)
   const active = useActive(name, rows, state.record)
   const opened = state.record !== undefined && rows.id(active.row) === state.record
@@ -83,7 +83,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
               chosen={chosen}
               choose={choose}
               preview={preview}
-              announce={say}
+              announce={setAnnouncement}
               picked={pickedRows === 0 ? false : pickedRows === rows.length ? true : 'some'}
               onPick={() => onPick(pickedRows === rows.length ? nothing : pick(nothing, rows.ids(), true))}
               leave={() => document.getElementById(rowID(active.row))?.focus()}
@@ -130,7 +130,7 @@ export function Grid({ name, rows, sort, total, loading, picked, pickedRows, onP
         {formatNumber(rows.length)} rows loaded
       </p>
       <p className="sr" aria-live="polite">
-        {said}
+        {announcement}
       </p>
     </div>
   )

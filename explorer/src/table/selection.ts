@@ -41,6 +41,8 @@ export interface Selection {
 
 /** recordsOf returns the rows with the ids, in the order of the table. */
 export function recordsOf(rows: Rows, ids: string[]): AnyRecord[] {
-  const wanted = new Set(ids)
-  return rows.pages.flatMap((p) => (p.ids.some((id) => wanted.has(id)) ? p.rows.filter((r) => wanted.has(r.id)) : []))
+  const included = new Set(ids)
+  return rows.pages.flatMap((p) =>
+    p.ids.some((id) => included.has(id)) ? p.rows.filter((r) => included.has(r.id)) : [],
+  )
 }

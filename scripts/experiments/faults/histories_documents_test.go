@@ -210,7 +210,8 @@ func textsMissed(ctx context.Context, r *rig.Rig, dataset string, rows []heldRow
 			return nil, fmt.Errorf("elasticsearch: %.500s", a.Error)
 		}
 		if a.Hits.Total.Value != 1 {
-			differences = append(differences, fmt.Sprintf("%s is not found by its texts %q, %q", queried[i].record, queried[i].status, queried[i].notes))
+			h := queried[i]
+			differences = append(differences, fmt.Sprintf("%s is not found by its texts %q, %q", h.record, h.status, h.notes))
 		}
 	}
 	return differences, nil
