@@ -12,6 +12,7 @@ import (
 
 	"atlas/search/catalog"
 	"atlas/service/endpoint"
+	"atlas/workspace/webhooks"
 )
 
 const referencePage = "../../docs/api.md"
@@ -139,6 +140,16 @@ func TestReferenceListsFields(t *testing.T) {
 	sentence := reference(t, "empty lists are `[]`.", "are doubles;")
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(doubles)), namesIn(sentence)); diff != "" {
 		t.Errorf("doubles (-catalog +%s):\n%s", referencePage, diff)
+	}
+}
+
+func TestReferenceListsEvents(t *testing.T) {
+	t.Parallel()
+	page := reference(t, "\n", "\n## Health")
+	for _, event := range append(webhooks.Events(), webhooks.TestEvent) {
+		if !strings.Contains(page, "\n| `"+string(event)+"` |") {
+			t.Errorf("%s has no row for the event %s", referencePage, event)
+		}
 	}
 }
 
