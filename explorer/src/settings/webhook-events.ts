@@ -1,17 +1,19 @@
 import type { Delivery, WebhookEvent } from '../api/webhooks'
 import { formatMoment } from '../format'
 
+const said: Record<WebhookEvent, string> = {
+  'record.changed': 'Records of the book change',
+  'record.deleted': 'Records of the book are deleted',
+  'record.merged': 'Records of the book are merged',
+  'view.matched': 'Records begin to match Views',
+  'signal.arrived': 'Signals arrive that the workspace follows',
+  'credits.threshold': '80 or 100 % of the credits are used',
+  'load.switched': 'All records are loaded anew',
+  'audit.event': 'Access or settings change: the audit log',
+}
+
 /** events are the events of webhooks, in words. */
-export const events: [WebhookEvent, string][] = [
-  ['record.changed', 'Records of the book change'],
-  ['record.deleted', 'Records of the book are deleted'],
-  ['record.merged', 'Records of the book are merged'],
-  ['view.matched', 'Records begin to match Views'],
-  ['signal.arrived', 'Signals arrive that the workspace follows'],
-  ['credits.threshold', '80 or 100 % of the credits are used'],
-  ['load.switched', 'All records are loaded anew'],
-  ['audit.event', 'Access or settings change: the audit log'],
-]
+export const events = Object.entries(said) as [WebhookEvent, string][]
 
 /** toggled adds an event to a choice or removes it, in the fixed order. */
 export function toggled(chosen: WebhookEvent[], event: WebhookEvent): WebhookEvent[] {
