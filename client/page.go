@@ -123,9 +123,9 @@ func walkPages[R any](ctx context.Context, q Search, search func(context.Context
 			if err == nil && len(page.LeftOut) > 0 {
 				whole := q
 				whole.MaxBytes = 0
-				var rest *Page[R]
-				if rest, err = search(withRandomKey(ctx), whole); err == nil {
-					err = page.complete(rest)
+				var full *Page[R]
+				if full, err = search(withRandomKey(ctx), whole); err == nil {
+					err = page.complete(full)
 				}
 			}
 			if err != nil {
@@ -146,10 +146,10 @@ func (s *Source[R]) All(ctx context.Context, q Search) iter.Seq2[R, error] {
 	return recordsOf(s.Pages(ctx, q))
 }
 
-// complete adds the records of rest that p left out.
-func (p *Page[R]) complete(rest *Page[R]) error {
-	p.Credits, p.Window = p.Credits+rest.Credits, rest.Window
-	for _, record := range rest.Records {
+// complete adds the records that p left out. full is the same page without a limit of its size.
+func (p *Page[R]) complete(full *Page[R]) error {
+	p.Credits, p.Window = p.Credits+full.Credits, full.Window
+	for _, record := range full.Records {
 		var of struct {
 			ID      string
 			Account struct{ ID string } // of a join

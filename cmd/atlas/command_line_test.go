@@ -79,7 +79,7 @@ func TestServeNamesBackendsItCannotUse(t *testing.T) {
 		address.Path = "/nowhere"
 		c.PostgresURL = address.String()
 	})
-	for _, output := range []struct {
+	for _, want := range []struct {
 		by                   *service
 		message, key, detail string
 	}{
@@ -88,10 +88,10 @@ func TestServeNamesBackendsItCannotUse(t *testing.T) {
 		{s, "--drain-pause (ATLAS_DRAIN_PAUSE) is more than half of --drain (ATLAS_DRAIN), and cut to that", "pause", "1s"},
 		{unused, "Postgres cannot be used yet; trying on", "error", "does not exist (SQLSTATE 3D000)"},
 	} {
-		waitFor(t, "the log says: "+output.message, func() bool { return len(output.by.lines(output.message)) > 0 })
-		text, _ := output.by.lines(output.message)[0][output.key].(string)
-		if !strings.Contains(text, output.detail) || strings.Contains(text, "try again") {
-			t.Errorf("%s: %s", output.message, text)
+		waitFor(t, "the log says: "+want.message, func() bool { return len(want.by.lines(want.message)) > 0 })
+		text, _ := want.by.lines(want.message)[0][want.key].(string)
+		if !strings.Contains(text, want.detail) || strings.Contains(text, "try again") {
+			t.Errorf("%s: %s", want.message, text)
 		}
 	}
 }
@@ -110,8 +110,8 @@ func TestTakenPortIsTheOnlyFault(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if output := s.log.String(); strings.Contains(output, "cancel") {
-		t.Errorf("it says\n%s", output)
+	if log := s.log.String(); strings.Contains(log, "cancel") {
+		t.Errorf("it says\n%s", log)
 	}
 }
 

@@ -157,8 +157,8 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 				}
 				// The repetition, as clients send it.
 				for deadline := time.Now().Add(time.Minute); ; {
-					repeated, replayed, wait, text := send(t, s.base, key, "k", c.path, c.body)
-					if repeated == http.StatusOK {
+					repeatedStatus, replayed, wait, text := send(t, s.base, key, "k", c.path, c.body)
+					if repeatedStatus == http.StatusOK {
 						if status == http.StatusOK && !replayed {
 							t.Errorf("chunk %d: the first was answered, and the repetition is not its answer: %s", at, text)
 						}
@@ -167,9 +167,9 @@ func TestKilledBetweenEffectAndAnswer(t *testing.T) {
 						}
 						break
 					}
-					if repeated != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 ||
+					if repeatedStatus != http.StatusConflict || !strings.Contains(string(text), "idempotency_in_progress") || wait <= 0 ||
 						time.Now().After(deadline) {
-						t.Fatalf("chunk %d: %d %s", at, repeated, text)
+						t.Fatalf("chunk %d: %d %s", at, repeatedStatus, text)
 					}
 					time.Sleep(wait) // as Retry-After asks
 				}

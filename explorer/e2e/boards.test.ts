@@ -46,7 +46,7 @@ const number = (title: string, view: string) => ({
   request: {},
 })
 
-/** tile is a tile of the board visible. */
+/** tile is a tile of the visible board. */
 const tile = (page: Page, title: string) => page.getByRole('region', { name: title, exact: true })
 const titles = (page: Page) => page.locator('.board-tile h2')
 

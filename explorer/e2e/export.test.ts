@@ -1,10 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Download, Page, Route } from '@playwright/test'
 import { everywhere, findings } from './axe'
-import { enter, expect, service, test, used } from './service'
+import { enter, expect, newFolder, service, test, used } from './service'
 import { admin, call, create, firms, remove, unique } from './workspace'
 
 const atlas = join(process.env.ATLAS_DEV ?? '../bin/atlas-dev', '..', 'atlas')
@@ -12,7 +11,7 @@ const atlas = join(process.env.ATLAS_DEV ?? '../bin/atlas-dev', '..', 'atlas')
 /** byCommand is the file that `atlas export` writes. */
 function byCommand(...words: string[]): string {
   const { base_url, workspaces } = service()
-  const out = join(mkdtempSync(join(tmpdir(), 'export-')), 'out')
+  const out = join(newFolder(), 'out')
   execFileSync(
     atlas,
     ['export', ...words, '--out', out, '--url', base_url, '--api-key', workspaces[0]?.api_key ?? ''],

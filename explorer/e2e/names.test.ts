@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { everywhere, findings } from './axe'
-import { enter, expect, service, test, used } from './service'
+import { enter, expect, newFolder, service, test, used } from './service'
 import { call } from './workspace'
 
 interface Project {
@@ -56,7 +55,7 @@ test('rows name the firms of projects for a price that is shown first, once', as
 
 test('a file names firms, the same as of the command line', async ({ page }) => {
   const { base_url, workspaces } = service()
-  const out = join(mkdtempSync(join(tmpdir(), 'names-')), 'out.csv')
+  const out = join(newFolder(), 'out.csv')
   const options = ['--filter', 'stage=permitted', '--filter', 'cost=3000000..', '--sort', 'cost:desc', '--names']
   execFileSync(
     command,

@@ -1,12 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { binary, service } from './service'
+import { binary, newFolder, service } from './service'
 
 /** applyFirms changes firms as an operator does, by a delta. */
 export function applyFirms(lines: object[]): void {
-  const folder = mkdtempSync(join(tmpdir(), 'alerts-'))
+  const folder = newFolder()
   const file = join(folder, 'accounts.ndjson')
   writeFileSync(file, lines.map((l) => JSON.stringify(l) + '\n').join(''))
   const { elasticsearch_url, postgres_system_url } = service()

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test as base, type Page } from '@playwright/test'
 
@@ -38,6 +38,9 @@ export const userWith = (role: string) => service().workspaces[0]?.users.find((u
 /** answered waits for the answer of the API to a request of a path. */
 export const answered = (page: Page, path: string, method = 'POST') =>
   page.waitForResponse((r) => r.url().includes(path) && r.request().method() === method)
+
+/** newFolder makes a folder among the results of the test, which the next run deletes. */
+export const newFolder = () => mkdtempSync(test.info().outputPath('files-'))
 
 /** used returns the credits that the first workspace has used. */
 export async function used(): Promise<number> {

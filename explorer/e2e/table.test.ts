@@ -120,6 +120,26 @@ test('rows are sorted by any sort of the service, and stay visible until the new
   await expect(previousRows).toBeHidden()
 })
 
+test('a filter leaves the rows and the selection that match, until the new rows load', async ({ page }) => {
+  await open(page, '/projects?stage=permitted')
+  const before = await used()
+  for (const n of [1, 2, 3, 4, 5]) await page.getByRole('row').nth(n).getByRole('checkbox').click()
+  const selected = page.getByText(/^\d+ selected$/)
+  await expect(selected).toHaveText('5 selected')
+  // The use of the first row leaves some of the rows, and not all.
+  const use = (await page.getByRole('row').nth(1).getByRole('gridcell').nth(2).textContent()) || '?'
+  await page.getByRole('region', { name: 'Use' }).getByRole('checkbox', { name: new RegExp(`^${use}`) }).check()
+  const bar = page.getByRole('region', { name: 'Rows of the search before' })
+  await expect(bar).toContainText(/^\d+ of the 25 rows that were loaded match\./)
+  const rows = Number((await bar.getByRole('status').textContent())?.split(' ')[0])
+  expect(rows).toBeLessThan(25)
+  await expect(page.getByText(`${rows} of 25 loaded before`)).toBeVisible()
+  const uses = await page.getByRole('grid').getByRole('row', { selected: true }).allTextContents()
+  expect(uses.every((text) => text.includes(use))).toBe(true)
+  await expect(selected).toHaveText(`${uses.length} selected`)
+  expect(await used()).toBe(before)
+})
+
 test('completely loaded rows are sorted and filtered by the client, for free', async ({ page }) => {
   await enter(page, '/projects?stage=under_construction&primary_use=multifamily&cost=1000000..&sort=cost:desc')
   await page.getByRole('button', { name: /^Show \d+ rows/ }).click()

@@ -103,8 +103,8 @@ func facetRule(d catalog.Dataset, base catalog.BaseKind) rule.Rule[Facet] {
 	}).Instead(meantFacet)
 }
 
-// unreadFacet adds the issues of a facet without a field that is counted. known are the keys of
-// those that are.
+// unreadFacet adds the issues of a facet whose field is not counted. known are the keys of the
+// counted fields.
 func unreadFacet(issues *input.Issues, d catalog.Dataset, base catalog.BaseKind, known []string, v input.Value, path []string) {
 	_, located := catalog.Location(d)
 	r := issues.Object(v, path...)

@@ -81,7 +81,7 @@ type Query struct {
 	// Fields are the members of the rows that the caller shows. Searches of global records
 	// return whole rows.
 	Fields catalog.FieldSet
-	// Hinted means that the caller shows hints: a search that finds nothing then has Page.Named.
+	// Hinted means that the page of a search that finds nothing has Named, for its hints.
 	Hinted bool
 	// Hints are for the caller.
 	Hints Hints

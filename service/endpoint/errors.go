@@ -287,7 +287,7 @@ var issueSchema = schema.Named("Issue", schema.Object(
 		Described("With `unrecognized_keys`: the keys that mean nothing there.").Example([]any{})),
 ))
 
-// errorCodes are the codes of errorTable that keep selects, in order.
+// errorCodes are the codes of errorTable for which selects returns true, in order.
 func errorCodes(selects func(fault.Code, errorRow) bool) *schema.Schema {
 	var codes []fault.Code
 	for code, row := range errorTable {

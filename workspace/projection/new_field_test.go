@@ -104,7 +104,11 @@ func (w *world) employer(t *testing.T) uuid.UUID {
 	record := id("a", 900)
 	global := searchtest.NewWorld()
 	global.Add(searchtest.Record(t, catalog.Accounts, `{"id":"`+record.String()+`","name":"Employer","employees":120,"form":"Limited"}`))
-	w.indices.Put(t, catalog.Accounts, global.Documents()[catalog.Accounts]...)
+	documents := global.Documents()[catalog.Accounts]
+	if !strings.Contains(string(documents[0].Body), `"rank_form":`) {
+		t.Errorf("the document has no rank of the new text: %s", documents[0].Body)
+	}
+	w.indices.Put(t, catalog.Accounts, documents...)
 	w.indices.Refresh(t)
 	return record
 }

@@ -162,8 +162,12 @@ func TestViewRows(t *testing.T) {
 		{catalog.Contacts, &book.Overlay{UpdatedAt: o.UpdatedAt}, values{"tags": "[]", "updated_at": `"2024-03-01T12:00:00.005Z"`}},
 		{catalog.Projects, nil, values{"city": `"C"`}},
 	} {
+		names := catalog.Names(catalog.RowFields(c.d, catalog.ViewRow))
+		if names[0] != "id" || names[1] != "name" {
+			t.Fatalf("rows begin with %v", names[:2])
+		}
 		want := `{"id":"i","name":"n"`
-		for _, name := range catalog.Names(catalog.RowFields(c.d, catalog.ViewRow))[2:] {
+		for _, name := range names[2:] {
 			value, known := c.want[name]
 			if !known {
 				value = "null"

@@ -487,7 +487,7 @@ export class Atlas {
     return (await this.connection.data<Schemas["GetCoverageData"]>("POST", "/data/coverage", call)).values;
   }
 
-  /** What changed in the workspace, as `Dataset.changes` has it of records. It is free, for owners, admins and keys that may write. */
+  /** What changed in the workspace, in the form that `Dataset.changes` has for records. It is free, for owners, admins and keys that may write. */
   async changes(request: Schemas["WorkspaceChangesRequest"], options: Options = {}): Promise<WorkspaceChanges> {
     const call = { body: request, signal: options.signal };
     const { body } = await this.connection.send<{ data: Schemas["WorkspaceChange"][]; metadata: Schemas["ChangesMetadata"] }>(

@@ -39,7 +39,7 @@ export class APIError extends AtlasError {
   /** Where the code is explained: a path of the service, or an address. */
   docUrl = "";
   requestId = "";
-  /** The record into which the one that is not found was merged. */
+  /** The record that this one was merged into. */
   mergedInto: string | undefined;
   /** Of `revision_conflict` of the book: what the workspace says of the record, null if it is not in the book. */
   current: Schemas["CurrentValues"] | undefined;

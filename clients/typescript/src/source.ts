@@ -108,14 +108,14 @@ interface Paged {
 }
 
 /** The page with those records of another that it left out. */
-function complete<R>(page: Page<R>, rest: Page<R>): Page<R> {
+function complete<R>(page: Page<R>, full: Page<R>): Page<R> {
   const idOf = (row: R) => (row as { account?: { id: string } }).account?.id ?? (row as { id: string }).id;
-  const found = rest.records.filter((r) => page.leftOut.includes(idOf(r)));
+  const found = full.records.filter((r) => page.leftOut.includes(idOf(r)));
   return {
     ...page,
     records: [...page.records, ...found],
     leftOut: page.leftOut.filter((id) => !found.some((r) => idOf(r) === id)),
-    credits: { ...rest.credits, charged: page.credits.charged + rest.credits.charged },
+    credits: { ...full.credits, charged: page.credits.charged + full.credits.charged },
   };
 }
 

@@ -67,11 +67,10 @@ export function namesIn(client: QueryClient, workspace: string): Names {
   for (const query of client.getQueryCache().findAll({ queryKey: ['batch', workspace] })) {
     const found = query.state.data as AnyRecord[] | undefined
     if (!found) continue
-    const [, , , requestedIds, firms] = query.queryKey
-    if (Array.isArray(requestedIds))
-      for (const id of requestedIds as string[]) if (!records.has(id)) records.set(id, null)
+    const [, , , idsOrKind, firms] = query.queryKey
+    if (Array.isArray(idsOrKind)) for (const id of idsOrKind as string[]) if (!records.has(id)) records.set(id, null)
     for (const record of found) records.set(record.id, record)
-    if (requestedIds !== 'to call') continue
+    if (idsOrKind !== 'to call') continue
     for (const id of firms as string[]) if (!toCall.has(id)) toCall.set(id, null)
     for (const contact of found as Contact[]) if (contact.account_id) toCall.set(contact.account_id, contact)
   }

@@ -103,7 +103,7 @@ function useView(map: MapGL | undefined, view: View | undefined, fit: Box | unde
       const box: [number, number, number, number] = [west, Math.max(-85, south), east, Math.min(85, north)]
       map.fitBounds(box, { padding, maxZoom: fitZoom, duration: 0 })
     }
-    // eslint-disable-next-line react-hooks/exhaustive-deps -- wanted says both
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- target says both
   }, [map, target])
 }
 

@@ -59,7 +59,7 @@ const lists = ['any', 'none'] as const
 const lookParameters = ['at', 'by', 'across', 'of'] as const
 
 /** The limits of the groups of a request, of any and none together. */
-const maxGroups = { groups: 10, conditions: 50 }
+const groupLimits = { groups: 10, conditions: 50 }
 
 /**
  * parse reads an address:
@@ -76,7 +76,7 @@ export function parse(path: string, search: string, kindOf: KindOf, ofView?: Dat
     else if (name === 'any' || name === 'none') {
       const group = read(readPairs(value), dataset, kindOf, () => false)
       const before = state[name] ?? []
-      if (Object.keys(group).length > 0 && before.length < maxGroups.groups) state[name] = [...before, group]
+      if (Object.keys(group).length > 0 && before.length < groupLimits.groups) state[name] = [...before, group]
     } else if (name === names.sort) {
       const [field = '', order] = value.split(':')
       state.sort = { field, order: order === 'desc' ? 'desc' : 'asc' }
@@ -189,11 +189,11 @@ export function limitOf({ any = [], none = [] }: Body): string | undefined {
   const conditions = groups
     .flatMap(({ filters = {}, relations = {} }) => [filters, relations, ...Object.values(relations)])
     .reduce((n, part) => n + Object.keys(part).length, 0)
-  if (groups.length > maxGroups.groups) {
-    return `A search takes ${maxGroups.groups} alternatives and exclusions together; this would make ${groups.length}.`
+  if (groups.length > groupLimits.groups) {
+    return `A search takes ${groupLimits.groups} alternatives and exclusions together; this would make ${groups.length}.`
   }
-  if (conditions > maxGroups.conditions) {
-    return `The alternatives and exclusions of a search take ${maxGroups.conditions} conditions together; this would make ${conditions}.`
+  if (conditions > groupLimits.conditions) {
+    return `The alternatives and exclusions of a search take ${groupLimits.conditions} conditions together; this would make ${conditions}.`
   }
   return undefined
 }

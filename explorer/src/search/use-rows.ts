@@ -40,7 +40,7 @@ export function usePreviousRows(data: InfiniteData<Page> | undefined): PreviousR
   }
   const of = !data && last?.place === place ? last.of : undefined
   const pages = of && client.getQueryData(rowsQuery(workspace.id, state.dataset, of.body, of.sort).queryKey)?.pages
-  return useMemo(() => {
+  return useMemo((): PreviousRows | undefined => {
     if (!of || !pages) return undefined
     const rows = new Rows(pages)
     const test = clientFilter(table, of.body, body)
@@ -51,7 +51,7 @@ export function usePreviousRows(data: InfiniteData<Page> | undefined): PreviousR
       return record && test(record) ? [i] : []
     })
     if (order.length === rows.length) return { of, rows, drop }
-    return { of, rows: new Rows([new DerivedPage(rows, order)]), among: rows.length, drop }
+    return { of, rows: new Rows([new DerivedPage(rows, order)]), previousCount: rows.length, drop }
   }, [of, pages, table, body])
 }
 

@@ -8,7 +8,7 @@ import type { SearchState } from './state'
  */
 const pauses = { suggest: 150, count: 300 }
 
-/** useSearchText has the text of the search box. The address follows it once typing pauses; paused is called before that. */
+/** useSearchText has the text of the search box. The address follows it once typing pauses; onPause is called before that. */
 export function useSearchText(onPause: (text: string) => void) {
   const { state, change } = useSearch()
   const [text, setText] = useState(state.query)

@@ -1,10 +1,10 @@
 interface Props {
   /** What is made, as in "Name of the …" and "Make a …". */
   what: 'key' | 'token'
-  /** The accessible name of the choice of its life. */
+  /** The accessible name of the choice of its lifetime. */
   lifetimeLabel: string
   placeholder: string
-  /** The lives to choose from, in days, with their texts. */
+  /** The lifetimes to choose from, in days, with their texts. */
   lifetimes: [days: number, text: string][]
   name: string
   setName: (name: string) => void

@@ -1,7 +1,7 @@
 import type { Delivery, WebhookEvent } from '../api/webhooks'
 import { formatMoment } from '../format'
 
-const said: Record<WebhookEvent, string> = {
+const labels: Record<WebhookEvent, string> = {
   'record.changed': 'Records of the book change',
   'record.deleted': 'Records of the book are deleted',
   'record.merged': 'Records of the book are merged',
@@ -13,7 +13,7 @@ const said: Record<WebhookEvent, string> = {
 }
 
 /** events are the events of webhooks, in words. */
-export const events = Object.entries(said) as [WebhookEvent, string][]
+export const events = Object.entries(labels) as [WebhookEvent, string][]
 
 /** toggled adds an event to a choice or removes it, in the fixed order. */
 export function toggled(chosen: WebhookEvent[], event: WebhookEvent): WebhookEvent[] {

@@ -455,7 +455,7 @@ class Atlas:
         wait_s: int | None = None,
         history: str | None = None,
     ) -> WorkspaceChanges:
-        """What changed in the workspace, as ``Dataset.changes`` has it of records. history asks for all
+        """What changed in the workspace, in the form that ``Dataset.changes`` has for records. history asks for all
         stored changes of one id instead. It is free, for owners, admins and keys that may write."""
         body = without_none(cursor=cursor, since=_since(since), limit=limit, wait_s=wait_s, history=history)
         answer = decoded(self._connection.send("POST", "/workspace/changes", body=body))

@@ -115,13 +115,13 @@ class Connection:
         *,
         body: Any = None,
         params: Mapping[str, Any] | None = None,
-        not_stored: bool = False,
+        stored: bool = True,
         random_key: bool = False,
     ) -> httpx.Response:
-        """The first response with success. Raises AtlasError. not_stored means that the service does not store the
-        answer: the request is not repeated where it may have had an effect. random_key is for a call that does
+        """The first response with success. Raises AtlasError. stored says whether the service stores the
+        answer: otherwise the request is not repeated where it may have had an effect. random_key is for a call that does
         not count among those with a key of one's own."""
-        key = None if not_stored else str(uuid.uuid4()) if random_key else self._next_key()
+        key = (str(uuid.uuid4()) if random_key else self._next_key()) if stored else None
         attempt, failed = 1, 0.0
         while True:
             began = time.monotonic()
@@ -139,7 +139,7 @@ class Connection:
                 self.observe(Attempt(method, path, attempt, status, time.monotonic() - began, failure))
             if attempt == 1:
                 failed = time.monotonic()
-            wait = self.retry.wait(attempt, time.monotonic() - failed, failure, repeatable=not not_stored)
+            wait = self.retry.wait(attempt, time.monotonic() - failed, failure, repeatable=stored)
             if wait is None:
                 raise failure
             time.sleep(wait)

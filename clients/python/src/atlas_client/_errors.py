@@ -48,7 +48,7 @@ class APIError(AtlasError):
     method: str = ""
     path: str = ""
     merged_into: str | None = None
-    """The record into which the one that is not found was merged."""
+    """The record that this one was merged into."""
     doc_url: str = ""
     """Where the code is explained: a path of the service, or an address."""
     current: dict[str, Any] | None = None

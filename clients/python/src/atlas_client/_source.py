@@ -185,16 +185,16 @@ def _id_of(row: dict[str, Any]) -> str:
     return str(row["id"] if "id" in row else row["account"]["id"])
 
 
-def _complete(page: Page[R], rest: Page[R]) -> Page[R]:
+def _complete(page: Page[R], full: Page[R]) -> Page[R]:
     """The page with those records of another that it left out."""
-    missing = [i for i, r in enumerate(rest.raw) if _id_of(r) in page.left_out]
-    found = {_id_of(rest.raw[i]) for i in missing}
+    missing = [i for i, r in enumerate(full.raw) if _id_of(r) in page.left_out]
+    found = {_id_of(full.raw[i]) for i in missing}
     return replace(
         page,
-        records=page.records + [rest.records[i] for i in missing],
-        raw=page.raw + [rest.raw[i] for i in missing],
+        records=page.records + [full.records[i] for i in missing],
+        raw=page.raw + [full.raw[i] for i in missing],
         left_out=tuple(id for id in page.left_out if id not in found),
-        credits=replace(rest.credits, charged=page.credits.charged + rest.credits.charged),
+        credits=replace(full.credits, charged=page.credits.charged + full.credits.charged),
     )
 
 

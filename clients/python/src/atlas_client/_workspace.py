@@ -164,7 +164,7 @@ class Invitations(Resource[m.Invitation]):
 
     def accept(self, token: str) -> m.AcceptInvitationData:
         """Adds the user of the access token to the workspace; token is the parameter of the link."""
-        data = self._connection.data("POST", self._path + "/accept", body={"token": token}, not_stored=True)
+        data = self._connection.data("POST", self._path + "/accept", body={"token": token}, stored=False)
         return m.AcceptInvitationData.model_validate(data)
 
 
