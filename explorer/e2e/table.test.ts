@@ -128,7 +128,10 @@ test('a filter leaves the rows and the selection that match, until the new rows 
   await expect(selected).toHaveText('5 selected')
   // The use of the first row leaves some of the rows, and not all.
   const use = (await page.getByRole('row').nth(1).getByRole('gridcell').nth(2).textContent()) || '?'
-  await page.getByRole('region', { name: 'Use' }).getByRole('checkbox', { name: new RegExp(`^${use}`) }).check()
+  await page
+    .getByRole('region', { name: 'Use' })
+    .getByRole('checkbox', { name: new RegExp(`^${use}`) })
+    .check()
   const bar = page.getByRole('region', { name: 'Rows of the search before' })
   await expect(bar).toContainText(/^\d+ of the 25 rows that were loaded match\./)
   const rows = Number((await bar.getByRole('status').textContent())?.split(' ')[0])
