@@ -3,9 +3,6 @@ package architecture
 import (
 	"go/scanner"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -20,33 +17,23 @@ func TestOnlyTheServiceKnowsAddresses(t *testing.T) {
 	t.Parallel()
 	texts := 0
 	for _, folder := range []string{"search", "workspace", "internal", "indexer", "mappings"} {
-		err := filepath.WalkDir("../../"+folder, func(path string, _ fs.DirEntry, err error) error {
-			if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
-				return err
-			}
-			source, err := os.ReadFile(path) // #nosec G304 G122 -- a file of the repository
-			if err != nil {
-				return err
+		eachGoFile(t, folder, func(path string, source []byte) {
+			if strings.HasSuffix(path, "_test.go") {
+				return
 			}
 			file := token.NewFileSet().AddFile("", -1, len(source))
 			var s scanner.Scanner
 			s.Init(file, source, nil, 0)
-			for {
-				pos, kind, text := s.Scan()
-				if kind == token.EOF {
-					return nil
+			for pos, kind, text := s.Scan(); kind != token.EOF; pos, kind, text = s.Scan() {
+				if kind != token.STRING {
+					continue
 				}
-				if kind == token.STRING {
-					texts++
-					if found := address.FindString(text); found != "" {
-						t.Errorf("%s:%d has the address %s", strings.TrimPrefix(path, "../../"), file.Line(pos), found)
-					}
+				texts++
+				if found := address.FindString(text); found != "" {
+					t.Errorf("%s:%d has the address %s", path, file.Line(pos), found)
 				}
 			}
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	if texts < 1000 {
 		t.Errorf("only %d texts", texts)

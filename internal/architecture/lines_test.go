@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"go/scanner"
 	"go/token"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -26,28 +23,17 @@ var (
 func TestLinesAreShort(t *testing.T) {
 	t.Parallel()
 	files := 0
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if name := d.Name(); d.IsDir() && (name == "third_party" || name == "node_modules" || len(name) > 2 && name[0] == '.') {
-			return fs.SkipDir
-		}
-		if filepath.Ext(path) != ".go" {
-			return nil
-		}
+	eachGoFile(t, "", func(path string, source []byte) {
 		files++
-		source, err := os.ReadFile(path) // #nosec G304 G122 -- a file of the repository
-		if err != nil || generatedFile.Match(source) {
-			return err
+		if generatedFile.Match(source) {
+			return
 		}
 		for _, n := range longLines(source) {
-			t.Errorf("%s:%d is longer than %d characters", strings.TrimPrefix(path, "../../"), n, longestLine)
+			t.Errorf("%s:%d is longer than %d characters", path, n, longestLine)
 		}
-		return nil
 	})
-	if err != nil || files < 500 {
-		t.Errorf("%d files: %v", files, err)
+	if files < 500 {
+		t.Errorf("only %d files", files)
 	}
 }
 
